@@ -6,8 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.record_store import Decide, RecordStore
+from folkmoot.coordination.record_store import Author, Decide, RecordStore
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
 from folkmoot.domain.records import Kind

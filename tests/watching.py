@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.moot import Moot
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.task_service import AgentTasks
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.agent import Agent, Graph

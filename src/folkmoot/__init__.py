@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from folkmoot.engine.history import Fork
     from folkmoot.engine.workshop import Surroundings
     from folkmoot.errors import DeclarationError, FolkmootError, Untrusted, WrongUse
-    from folkmoot.journal.memory import MemoryJournal
+    from folkmoot.journal.sqlite import MemoryJournal
     from folkmoot.models.scripted import ScriptedModel
     from folkmoot.tools.registry import tool
     from folkmoot.views.result import Result

@@ -39,8 +39,8 @@ from folkmoot.views.result import Result
 from folkmoot.views.sessions import Gated, LiveChild, gates, live_children
 
 if TYPE_CHECKING:
-    from folkmoot.engine.bus import Bus
     from folkmoot.engine.collaboration import Control
+    from folkmoot.engine.outlets import Bus
     from folkmoot.engine.replay import Replayed
     from folkmoot.engine.sinking import Sinking
     from folkmoot.engine.watch import Watch
@@ -358,7 +358,7 @@ class Folkmoot:
     @asynccontextmanager
     async def bus(self) -> AsyncIterator[Bus]:
         """Hear what happens in this project from now on: `bus.subscribe("task.*", listener)`."""
-        from folkmoot.engine.bus import Bus
+        from folkmoot.engine.outlets import Bus
 
         async with Bus(self._journal, self._workshop.clock, await self.position()) as bus:
             yield bus

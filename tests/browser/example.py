@@ -13,7 +13,7 @@ import yaml
 
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings, tool
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.decision import Option, Proposal, Voter

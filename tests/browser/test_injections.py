@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from starlette.routing import Match
 
-from folkmoot.http.pages.every import ROUTES
+from folkmoot.http.pages import ROUTES
 from tests.browser.example import lived_in
 
 PAYLOAD = "".join(

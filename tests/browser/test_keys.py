@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from playwright.async_api import expect
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.tasks import NewTask
 from tests.fakes import fake
 

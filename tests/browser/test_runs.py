@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.errand import Errand
 

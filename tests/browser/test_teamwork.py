@@ -7,8 +7,8 @@ from playwright.async_api import expect
 
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.coordination import plans as life
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.work_session import WorkSessionOpened
 from tests.examples import copied
 

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.cli.decisions import follow
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.decision_service import Decisions
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.decision import Option, Proposal, Voter
 

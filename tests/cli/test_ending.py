@@ -1,7 +1,7 @@
 import pytest
 
 from folkmoot import Result
-from folkmoot.cli.ending import exit_code, finish
+from folkmoot.cli.failure import exit_code, finish
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     RunCancelled,

@@ -12,9 +12,9 @@ from folkmoot import FakeClock, MemoryJournal
 from folkmoot.cli.plans import follow
 from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination import plans as life
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.plan_service import Plans
 from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.agent import Graph
 
 PLAN = """

@@ -1,7 +1,7 @@
 """Agents that decide together, in real runs."""
 
 from folkmoot import Folkmoot, MemoryJournal, Surroundings
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.claims import Identity

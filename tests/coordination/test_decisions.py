@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.decision_service import Decisions
 from folkmoot.coordination.decisions import due
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.decision import ABSTAIN, About, Option, Proposal, Rule, Voter
 from folkmoot.errors import WrongUse

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.coordination.author import Author, calling
-from folkmoot.coordination.record_store import RecordStore
+from folkmoot.coordination.record_store import Author, RecordStore, calling
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SystemError
 from folkmoot.domain.records import Kind

@@ -1,8 +1,8 @@
 """Agents that have a plan agreed on, in real runs."""
 
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.plan_service import errand_for
 from folkmoot.coordination.plans import approve
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.claims import Identity
 from folkmoot.ports import Query, Version

@@ -5,10 +5,10 @@ import pytest
 from folkmoot import FakeClock, MemoryJournal
 from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination import plans as life
-from folkmoot.coordination.author import Author, calling
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plan_service import Plans
 from folkmoot.coordination.plans import BudgetWish, PlanWish, PolicyWish, StepWish
+from folkmoot.coordination.record_store import Author, calling
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.plan import Plan, Review
 from folkmoot.errors import WrongUse

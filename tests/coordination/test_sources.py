@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from tests.orchestration.test_gate import FETCH, Disk, save
 
 PLAN = {"title": "do it", "steps": ["save a.txt"]}

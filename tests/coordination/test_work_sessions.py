@@ -5,8 +5,8 @@ import json
 import pytest
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.moot import Moot
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.work_sessions import (
     WorkSessions,
     becoming,

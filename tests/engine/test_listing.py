@@ -11,7 +11,7 @@ from folkmoot.domain.events import RunStarted
 from folkmoot.engine.commands import read_inbox
 from folkmoot.engine.runs import find_run, run_list, run_row
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import Query, Version
 from tests.fakes import fake
 

@@ -6,7 +6,7 @@ import pytest
 
 from folkmoot.engine.claims import alone
 from folkmoot.engine.clock import SystemClock
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import NewRun
 from tests.journal.contract import draft
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from folkmoot.coordination.author import RUNTIME
+from folkmoot.coordination.record_store import RUNTIME
 from folkmoot.coordination.watch import Sight
 from folkmoot.coordination.watch_rules import Move, Rule, due
 from folkmoot.domain.entry import Draft

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from folkmoot import Folkmoot, Surroundings
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.task_service import AgentTasks
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import Blocking

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from tests.http.page import browsing
 

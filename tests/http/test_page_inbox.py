@@ -1,8 +1,8 @@
 """What waits for a person is shown whole, answered by a form, and the run goes on."""
 
 from folkmoot import tool
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand

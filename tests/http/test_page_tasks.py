@@ -1,6 +1,6 @@
 """The task board shows where each task stands, and people act on tasks by forms."""
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.task import Blocking

@@ -1,6 +1,6 @@
 """The team screen says of each agent how it stands and what it works on."""
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.work_session import WorkSessionOpened

@@ -4,8 +4,8 @@ import re
 
 from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination import plans as life
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from folkmoot.http.keys import Keys
-from folkmoot.http.limits import LINES, AuthThrottle, Refusals
+from folkmoot.http.limits import LINES, AuthThrottle, Keys, Refusals
 from folkmoot.http.state import Door
 from tests.http.doors import TOKEN, UPGRADE, Answer, Served, request, serving, until
 

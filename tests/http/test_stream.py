@@ -7,7 +7,7 @@ import pytest
 from starlette.routing import Route
 
 from folkmoot import ScriptedModel
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand

@@ -5,7 +5,7 @@ import json
 import aiohttp
 import pytest
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import SessionStarted

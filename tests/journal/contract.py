@@ -23,7 +23,7 @@ from folkmoot.domain.events import (
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.errors import Conflict, Held, JournalDamaged, OperationFailed, StaleOwner, WrongUse
 from folkmoot.journal.codec import LIMIT, ORIGIN, from_line, to_entry, to_line
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import Claim, Epoch, Journal, NewRun, Post, Query, Swept, Version
 from tests.journal.chain import check_chain
 

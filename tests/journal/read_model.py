@@ -37,7 +37,7 @@ from folkmoot.domain.task import (
 from folkmoot.domain.work_session import WorkSessionOpened
 from folkmoot.engine.runs import waiting_first
 from folkmoot.journal.codec import stored_line
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import (
     Epoch,
     ItemQuery,

@@ -5,8 +5,8 @@ import pytest
 from folkmoot.domain.events import ToolFinished
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal import writer
+from folkmoot.journal.artifacts import REFRESH
 from folkmoot.journal.codec import LIMIT
-from folkmoot.journal.contents import REFRESH
 from folkmoot.journal.database import begin
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Epoch, Swept

@@ -9,7 +9,7 @@ from folkmoot.errors import JournalDamaged, JournalTooNew, WrongUse
 from folkmoot.journal import copies as bundles
 from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.copies import Bundle, open_bundle, open_source, write_bundle
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import Epoch, Query
 from tests.journal.contract import ASKED, ENDED, ME, draft, read, said
 

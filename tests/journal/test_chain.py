@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from tests.journal.chain import check_chain
 from tests.journal.contract import ASKED, ENDED, ME, draft, read, said
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from tests.journal.contract import JournalContract
 from tests.journal.read_model import ReadModelContract
 

@@ -17,7 +17,7 @@ from folkmoot.cli.main import main
 from folkmoot.domain.message import ToolCall
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
-from folkmoot.http.pages import form
+from folkmoot.http.pages import rendering
 from folkmoot.http.state import Door, ServerState
 from folkmoot.operations.actor import account_name
 from folkmoot.operations.agent_tools import agent_tool
@@ -247,8 +247,8 @@ def _overheard(codes: list[str]) -> Iterator[None]:
         codes.append(error.code)
         return real(error)
 
-    form.status_of = problems.status_of = status_of
+    rendering.status_of = problems.status_of = status_of
     try:
         yield
     finally:
-        form.status_of = problems.status_of = real
+        rendering.status_of = problems.status_of = real

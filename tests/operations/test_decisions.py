@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.operations import decisions
 from folkmoot.operations.actor import account_name

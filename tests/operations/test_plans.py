@@ -4,8 +4,8 @@ import pytest
 
 from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination import plans as life
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.plans import PlanWish, StepWish
+from folkmoot.coordination.record_store import Author
 from folkmoot.operations import plan_steps
 from folkmoot.operations.plan_steps import (
     AcceptStep,

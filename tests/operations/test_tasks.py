@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import Blocking
 from folkmoot.operations import tasks

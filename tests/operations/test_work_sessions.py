@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.work_sessions import becoming, paused
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.work_session import WorkSessionOpened

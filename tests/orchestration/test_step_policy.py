@@ -2,7 +2,6 @@
 
 import pytest
 
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.plan_service import errand_for
 from folkmoot.coordination.plans import (
     BudgetWish,
@@ -11,6 +10,7 @@ from folkmoot.coordination.plans import (
     StepWish,
     approve,
 )
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.gate import StepBudget, StepPolicy
 from tests.desk import SETTINGS

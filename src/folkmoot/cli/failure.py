@@ -1,13 +1,30 @@
-"""What becomes of an error: a message for people, one JSON document for programs, and the exit code."""
+"""How a command ends: an error as a message for people or one JSON document for programs; the report of a run on
+stdout, a line about it on stderr; and the exit code."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from folkmoot.cli.interrupt import INTERRUPTED
+from folkmoot.cli.output import (
+    STYLES,
+    counted,
+    dollars,
+    in_one_line,
+    say,
+    seconds,
+    write,
+    write_json,
+    write_markdown,
+)
+from folkmoot.domain.report import Report
 from folkmoot.errors import DeclarationError, FolkmootError, OperationFailed, WrongUse
-from folkmoot.site.remedies import command_for, topic_for
+from folkmoot.site.remedies import STOPPED, command_for, topic_for
+from folkmoot.views.costs import Totals
+from folkmoot.views.inbox import what_it_needs
+from folkmoot.views.result import Result
 
 
 def report_failure(error: BaseException, arguments: Sequence[str]) -> int:
@@ -105,3 +122,78 @@ def _wants_json(arguments: Sequence[str]) -> bool:
     """Known before the command line is understood, because that may be what failed."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "--json" in options
+
+
+SCHEMA_BROKEN = 5
+"""The exit code of a run whose answer does not fit what was asked for."""
+_CLAIM = 300
+"""Characters of a claim that are shown."""
+
+
+def finish(result: Result, *, as_json: bool, quiet: bool = False, took: float | None = None) -> int:
+    """`took`: seconds that this process spent on it."""
+    if as_json:
+        write_json(result.to_json())
+    elif result.success and result.final_report:
+        write_report(result.final_report)
+    sys.stdout.flush()
+    _say_what_is_wrong(result)
+    if not quiet:
+        for line in unverified(result.final_report):
+            say(line, STYLES["warning"])
+        if result.success and sys.stdout.isatty():
+            say("")
+        say(summary(result.status, result.totals, "" if took is None else seconds(took)), "dim")
+        say(f"folkmoot runs show {result.run_id}", "dim")
+    return exit_code(result)
+
+
+def exit_code(result: Result) -> int:
+    match result.status:
+        case "completed":
+            return 0
+        case "cancelled" | "running" | "queued":  # the latter: who followed it was interrupted
+            return INTERRUPTED
+        case "waiting":
+            return 6
+    report = result.final_report
+    return SCHEMA_BROKEN if report and report.metadata.get("reason") == "schema_violated" else 1
+
+
+def summary(status: str, total: Totals, took: str) -> str:
+    parts = (
+        status,
+        counted(total.agents_run, "agent"),
+        counted(total.model_requests, "model request"),
+        counted(total.tool_calls, "tool call") if total.tool_calls else "",
+        counted(total.tokens_in + total.tokens_out, "token"),
+        dollars(total.cost_usd),
+        took,
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def unverified(report: Report | None) -> Iterator[str]:
+    """What a report claims and nothing bears out."""
+    for claim in report.claims if report else ():
+        if claim.status == "unverified":
+            why = f" ({claim.reason})" if claim.reason else ""
+            yield in_one_line(f"unverified: {claim.text}{why}", _CLAIM)
+
+
+def write_report(report: Report) -> None:
+    if report.format == "markdown" and sys.stdout.isatty():
+        write_markdown(report.content)
+    else:
+        write(report.content.removesuffix("\n"))
+
+
+def _say_what_is_wrong(result: Result) -> None:
+    style = STYLES.get(result.status, "")
+    if result.error:
+        say(f"{result.status}: {result.error}", style)
+        say_more(
+            STOPPED.get("SCHEMA" if exit_code(result) == SCHEMA_BROKEN else result.stop_reason or "", "")
+        )
+    for line in what_it_needs(result):
+        say(line, style)

@@ -1,24 +1,33 @@
-"""Carries a run out in front of its user: shows it, asks what it waits for, and lets Ctrl-C cancel it."""
+"""Carries a run out in front of its user: shows it as lines or a live tree, asks what it waits for, and lets Ctrl-C
+cancel it."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import termios
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, redirect_stdout, suppress
+from contextlib import (
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    redirect_stdout,
+    suppress,
+)
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from folkmoot.app import Folkmoot
 from folkmoot.cli.call import Call, Target
 from folkmoot.cli.interrupt import run_interruptibly
-from folkmoot.cli.output import hide, say
-from folkmoot.cli.progress import Progress, choose_progress
+from folkmoot.cli.output import console, hide, in_one_line, say, shown
 from folkmoot.cli.trust import ask_for_trust, is_attended
-from folkmoot.domain.events import RUN_ENDS, RunParked
+from folkmoot.domain.entry import Draft
+from folkmoot.domain.events import RUN_ENDS, RunParked, SessionFailed
 from folkmoot.domain.inbox import Item, Reply, check_time
 from folkmoot.engine.claims import Identity, drawn
 from folkmoot.engine.clock import SystemClock
@@ -30,6 +39,7 @@ from folkmoot.orchestration.inbox import Answerer
 from folkmoot.orchestration.invocation import HearSpan
 from folkmoot.ports import Clock
 from folkmoot.views.inbox import described
+from folkmoot.views.timeline import line_of
 
 if TYPE_CHECKING:
     from folkmoot.views.result import Result
@@ -264,3 +274,82 @@ def _readable(loop: asyncio.AbstractEventLoop) -> Iterator[asyncio.Future[None]]
         yield ready
     finally:
         loop.remove_reader(descriptor)
+
+
+_log = logging.getLogger("folkmoot")
+_WIDEST = 1000
+"""Characters of a line: what a tool or an agent said may be a book."""
+
+
+class Progress(Protocol):
+    hear: HearSpan | None
+    """Takes the pieces of answers as they come; none: answers need not come in pieces."""
+
+    def take(self, draft: Draft) -> None: ...
+
+    def recall(self, draft: Draft) -> None:
+        """Take what happened before this process went on with the run."""
+
+    def note(self, text: str) -> None:
+        """Say something beside what the run itself says."""
+
+    def beat(self) -> None:
+        """A tenth of a second has passed."""
+
+    def aside(self) -> AbstractContextManager[object]:
+        """Make room on the screen as long as it lasts."""
+
+    def close(self) -> None: ...
+
+
+def choose_progress(*, quiet: bool, verbose: bool) -> Progress:
+    if quiet:
+        return Silence()
+    target = console(stderr=True)
+    dumb = os.environ.get("TERM") == "dumb" or not target.encoding.lower().startswith("utf")
+    if not sys.stderr.isatty() or dumb or verbose:
+        return Lines(detailed=verbose)
+    from folkmoot.cli.live import LiveDisplay
+
+    return LiveDisplay(target)
+
+
+class Silence:
+    hear: HearSpan | None = None
+
+    def take(self, draft: Draft) -> None:
+        if line := line_of(draft, detailed=True):
+            _log.info(shown(line))
+
+    def recall(self, draft: Draft) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        pass
+
+    def beat(self) -> None:
+        pass
+
+    def aside(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def close(self) -> None:
+        pass
+
+
+class Lines(Silence):
+    """One line per step, for logs and for terminals that can do no more."""
+
+    def __init__(self, *, detailed: bool) -> None:
+        self._detailed = detailed
+
+    def take(self, draft: Draft) -> None:
+        super().take(draft)
+        if isinstance(draft.event, SessionFailed) and "/" not in draft.span:
+            return  # the whole run failed with it, and its end is told
+        if line := line_of(draft, detailed=self._detailed):
+            indent = line[: len(line) - len(line.lstrip())]
+            say(indent + in_one_line(line, _WIDEST))
+
+    def note(self, text: str) -> None:
+        say(text)

@@ -160,10 +160,10 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       folkmoot plans run last s1
       folkmoot plans run last s1 "Write it, and mind the umlauts."
     """
-    from folkmoot.cli.ending import finish
+    from folkmoot.cli.failure import finish
     from folkmoot.cli.perform import perform
-    from folkmoot.coordination.author import Author
     from folkmoot.coordination.plan_steps import step_of
+    from folkmoot.coordination.record_store import Author
     from folkmoot.engine.collaboration import begun
     from folkmoot.operations.actor import account_name
 

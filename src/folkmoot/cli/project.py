@@ -19,7 +19,7 @@ from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.workshop import load_project, open_journal
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.database import FILE, FOLDER
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.loader.project_file import storage_of
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.project import OpenProject

@@ -14,7 +14,7 @@ import typer
 
 from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished, read_text
 from folkmoot.cli.commands import agent_files, run_names
-from folkmoot.cli.ending import finish
+from folkmoot.cli.failure import finish
 from folkmoot.cli.output import STYLES, say, write
 from folkmoot.cli.project import has_run, opened, reading
 from folkmoot.domain.agent import find_agent

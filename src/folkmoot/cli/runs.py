@@ -9,7 +9,7 @@ import typer
 
 from folkmoot.cli.call import AsJson, Call, call_of, finished
 from folkmoot.cli.commands import TerminalOptions
-from folkmoot.cli.ending import summary, unverified, write_report
+from folkmoot.cli.failure import summary, unverified, write_report
 from folkmoot.cli.output import (
     STYLES,
     between,

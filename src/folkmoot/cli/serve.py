@@ -24,7 +24,7 @@ from folkmoot.domain.duration import written
 from folkmoot.errors import OperationFailed, WrongUse
 
 if TYPE_CHECKING:
-    from folkmoot.http.keys import Keys
+    from folkmoot.http.limits import Keys
     from folkmoot.http.state import Door, ServerState
 
 _LOOK = 1.0
@@ -74,8 +74,8 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
       folkmoot serve --host 0.0.0.0 --name folkmoot.example.com --token-file token
     """
 
-    from folkmoot.http.keys import new_token as drawn
-    from folkmoot.http.keys import read_token
+    from folkmoot.http.limits import new_token as drawn
+    from folkmoot.http.limits import read_token
 
     if new_token:
         write(drawn())
@@ -168,7 +168,7 @@ async def _at_work(stack: AsyncExitStack, house: ServerState, token_file: Path |
 async def _follow(file: Path, keys: Keys) -> None:
     """Whoever writes a new token into the file sends away all who came in with the old one."""
 
-    from folkmoot.http.keys import read_token
+    from folkmoot.http.limits import read_token
 
     told = ""
     while True:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import ClassVar
 
-from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plan_service import details
+from folkmoot.coordination.record_store import RUNTIME, Author
 from folkmoot.coordination.work_teams import refusal
 from folkmoot.domain.decision import Decision
 from folkmoot.domain.entry import Event

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from folkmoot.coordination import collaboration as prompts
 from folkmoot.coordination import plan_steps
-from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.collaboration import (
     AskMove,
     Move,
@@ -22,6 +21,7 @@ from folkmoot.coordination.collaboration import (
 )
 from folkmoot.coordination.plan_service import errand_for
 from folkmoot.coordination.plans import Events, PlanActor
+from folkmoot.coordination.record_store import RUNTIME, Author
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.coordination.work_sessions import becoming
 from folkmoot.coordination.work_teams import narrowed

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.decisions import abstained_for, commented, committed, counted, due, proposed, voted
-from folkmoot.coordination.record_store import RecordStore
+from folkmoot.coordination.record_store import RUNTIME, Author, RecordStore
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.decision import STATUSES, Decision, Proposal
 from folkmoot.domain.entry import Event

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from folkmoot.coordination.author import RUNTIME, Author
+from folkmoot.coordination.record_store import RUNTIME, Author
 from folkmoot.domain.decision import (
     ABSTAIN,
     Decision,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.record_store import RecordStore
+from folkmoot.coordination.record_store import Author, RecordStore
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.records import Kind, MemoryNoted

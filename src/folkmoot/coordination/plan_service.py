@@ -8,10 +8,9 @@ from typing import Concatenate, ParamSpec
 from msgspec.structs import replace
 
 from folkmoot.coordination import plans
-from folkmoot.coordination.author import Author
 from folkmoot.coordination.plan_steps import step_of
 from folkmoot.coordination.plans import Events, PlanActor, PlanWish, acting, planned
-from folkmoot.coordination.record_store import RecordStore
+from folkmoot.coordination.record_store import Author, RecordStore
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.duration import written
 from folkmoot.domain.errand import Errand

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from folkmoot.coordination.author import PERSON, Author
+from folkmoot.coordination.record_store import PERSON, Author
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.duration import EXAMPLES, seconds
 from folkmoot.domain.entry import Event

@@ -1,4 +1,5 @@
-"""Stores records that outlive a run. Each is a stream of the journal; what it is now is a fold over its events.
+"""Stores records that outlive a run, and says who changes one (`Author`). Each is a stream of the journal; what it is
+now is a fold over its events.
 
 A change is decided on what was read and appended on condition that nothing came in between; otherwise it is decided
 again. So no update is lost, there are no locks, and whoever is killed blocks nobody.
@@ -7,17 +8,18 @@ again. So no update is lost, there are no locks, and whoever is killed blocks no
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from hashlib import sha256
 from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.author import Author
 from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.naming import LAST
 from folkmoot.domain.records import Kind, RecordSources
 from folkmoot.domain.sources import Sources, joined
+from folkmoot.domain.value import Value
 from folkmoot.errors import Conflict, JournalDamaged
-from folkmoot.ports import Clock, Journal, Query, RecordQuery, Version
+from folkmoot.ports import Clock, Journal, Query, RecordQuery, Site, Version
 
 R = TypeVar("R")
 _READ_APART = 200
@@ -208,3 +210,35 @@ def _has_done(author: Author, entries: Sequence[Entry]) -> bool:
     """Whether this very call has changed the record before its process died."""
     made = (author.session, author.span)
     return author.is_agent and any(made == (entry.draft.session_id, entry.draft.span) for entry in entries)
+
+
+PERSON = "user"
+RUNTIME = "folkmoot"
+
+
+class Author(Value):
+    name: str = PERSON
+    """An agent's id, the name of a person, or `RUNTIME`."""
+    session: str = ""
+    span: str = ""
+    """The call; empty for people. After a crash it is made again, and must not count twice."""
+    work_session: str = ""
+    sources: Sources = ()
+    """What the author had read."""
+
+    @property
+    def is_agent(self) -> bool:
+        return bool(self.span)
+
+    def new_id(self, prefix: str, chance: str) -> str:
+        """For what this author creates: by the name of the call, so that one made again finds what it created.
+
+        Whoever makes no call brings a `chance`, drawn by the caller.
+        """
+        cause = f"{self.session} {self.span}" if self.span else chance
+        return f"{prefix}{sha256(cause.encode()).hexdigest()[:20]}"
+
+
+def calling(site: Site) -> Author:
+    """The agent that made a call."""
+    return Author(site.agent, site.session, site.below, site.work_session, site.sources)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from folkmoot.coordination import tasks
-from folkmoot.coordination.author import Author
-from folkmoot.coordination.record_store import RecordStore
+from folkmoot.coordination.record_store import Author, RecordStore
 from folkmoot.coordination.task_lists import busy, by_priority, current, next_pick
 from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.agent import Graph

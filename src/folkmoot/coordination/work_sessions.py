@@ -9,8 +9,7 @@ from typing import Any, Concatenate, ParamSpec, get_args
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.coordination.author import RUNTIME, Author
-from folkmoot.coordination.record_store import Decide, RecordStore
+from folkmoot.coordination.record_store import RUNTIME, Author, Decide, RecordStore
 from folkmoot.coordination.work_teams import Seat, compose, narrowed, refusal
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.category import CATEGORIES, CategoryId

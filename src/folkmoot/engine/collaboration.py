@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from folkmoot.coordination import plan_steps as steps
-from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.collaboration import (
     AskMove,
     CompleteMove,
@@ -25,6 +24,7 @@ from folkmoot.coordination.collaboration import (
 from folkmoot.coordination.collaboration_phases import next_moves
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.plan_service import details, errand_for
+from folkmoot.coordination.record_store import RUNTIME, Author
 from folkmoot.coordination.work_sessions import WorkSessions, becoming, completed, paused, resumed
 from folkmoot.coordination.work_teams import Seat, compose
 from folkmoot.domain.agent import Graph, MemberRole, find_agent

@@ -54,7 +54,7 @@ from folkmoot.engine.record import (
     buried_from,
     told_of,
 )
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.models.recorded import RecordedModel
 from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
 from folkmoot.orchestration.kit import Kits

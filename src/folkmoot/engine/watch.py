@@ -15,8 +15,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
+from folkmoot.coordination.record_store import RUNTIME, Author
 from folkmoot.coordination.watch import Moments, Sight, leads_of
 from folkmoot.coordination.watch_rules import FIRST, THEN, Move, Rule, due, errand, not_told, request, summary
 from folkmoot.domain.entry import Event

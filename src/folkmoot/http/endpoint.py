@@ -14,8 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from folkmoot.app import Folkmoot
-from folkmoot.coordination.author import RUNTIME, Author
 from folkmoot.coordination.moot import Moot
+from folkmoot.coordination.record_store import RUNTIME, Author
 from folkmoot.engine.claims import chance
 from folkmoot.http.guard import OPEN
 from folkmoot.http.problems import Refused

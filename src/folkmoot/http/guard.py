@@ -16,8 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from folkmoot.http import problems
-from folkmoot.http.keys import STAYS
-from folkmoot.http.limits import Refusal
+from folkmoot.http.limits import STAYS, Refusal
 from folkmoot.http.pages.rendering import fragment
 from folkmoot.http.state import Door, ServerState, house_of
 

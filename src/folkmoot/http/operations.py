@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 from msgspec import NODEFAULT, Meta
 
-from folkmoot.coordination.author import PERSON
+from folkmoot.coordination.record_store import PERSON
 from folkmoot.http.endpoint import Asked, Document, Endpoint
 from folkmoot.http.requests import Back, Given, Page, Part, Said, part
 from folkmoot.operations.actor import by_name

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from starlette.types import Receive
 
 from folkmoot.app import Folkmoot
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.work_sessions import entrusted
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionEntrusted

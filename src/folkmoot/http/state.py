@@ -19,8 +19,7 @@ from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.workshop import load_project
 from folkmoot.errors import WrongUse
-from folkmoot.http.keys import Keys, check_token
-from folkmoot.http.limits import AuthThrottle, ConnectionLimit, Limits, Refusals
+from folkmoot.http.limits import AuthThrottle, ConnectionLimit, Keys, Limits, Refusals, check_token
 from folkmoot.http.requests import Repeats
 from folkmoot.http.runs import CollaborationRunner, RunManager
 from folkmoot.http.stream.event_source import OpenStreams

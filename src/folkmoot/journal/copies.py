@@ -19,8 +19,7 @@ from folkmoot.domain.value import Value
 from folkmoot.errors import JournalDamaged, JournalTooNew, OperationFailed, WrongUse
 from folkmoot.journal.codec import UNREADABLE, Head, broken_link, hash_of, place_of, stored_line, to_line
 from folkmoot.journal.database import FILE, FOLDER, connect_readonly, explain, written_whole
-from folkmoot.journal.memory import MemoryJournal
-from folkmoot.journal.sqlite import SqliteJournal
+from folkmoot.journal.sqlite import MemoryJournal, SqliteJournal
 from folkmoot.ports import Journal, Query, Stored
 
 LONGEST = 64 * 1024 * 1024

@@ -13,9 +13,8 @@ from typing import Any, Protocol
 
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.errors import FolkmootError, OperationFailed
-from folkmoot.journal.artifacts import Unnamed
+from folkmoot.journal.artifacts import Content, Contents, Unnamed
 from folkmoot.journal.codec import check_stream, linked
-from folkmoot.journal.contents import Content, Contents
 from folkmoot.journal.rows import Progress, ReadModel
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Query, Stored, Swept, Version
 

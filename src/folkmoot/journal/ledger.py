@@ -18,9 +18,15 @@ import msgspec
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.read_model import APPLIED, is_record
 from folkmoot.errors import Conflict, Held, NotFound
-from folkmoot.journal.artifacts import Unnamed, remove
+from folkmoot.journal.artifacts import (
+    Body,
+    StoredBody,
+    Unnamed,
+    check,
+    is_live,
+    remove,
+)
 from folkmoot.journal.codec import ORIGIN, seal
-from folkmoot.journal.contents import Body, StoredBody, check, is_live
 from folkmoot.journal.database import check_version
 from folkmoot.journal.tables import StoredTables
 from folkmoot.ports import Claim, Epoch, NewRun, Post, Swept, Version

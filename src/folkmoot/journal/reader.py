@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from folkmoot.errors import FolkmootError, JournalDamaged, OperationFailed
-from folkmoot.journal.artifacts import Unnamed, fetch_file, fetch_row, unnamed
-from folkmoot.journal.contents import is_live, whole_entry
+from folkmoot.journal.artifacts import Unnamed, fetch_file, fetch_row, is_live, unnamed, whole_entry
 from folkmoot.journal.database import connect_readonly, explain
 from folkmoot.journal.rows import Progress
 from folkmoot.journal.tables import StoredTables, catch_up

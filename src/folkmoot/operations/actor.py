@@ -7,7 +7,12 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from folkmoot.coordination.author import PERSON, RUNTIME, Author, calling
+from folkmoot.coordination.record_store import (
+    PERSON,
+    RUNTIME,
+    Author,
+    calling,
+)
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.value import Value
 from folkmoot.errors import BAD_VALUE, WrongUse

@@ -38,7 +38,12 @@ from folkmoot.errors import WrongUse
 from folkmoot.orchestration.briefs import brief_with
 from folkmoot.orchestration.invocation import Invocation, Run
 from folkmoot.orchestration.kit import Kit
-from folkmoot.orchestration.references import Reference, artifacts_of, as_json, keep
+from folkmoot.orchestration.references import (
+    Reference,
+    artifacts_of,
+    as_json,
+    keep,
+)
 from folkmoot.orchestration.runtime_tools import PlanUpdate, read_arguments
 from folkmoot.ports import Site
 from folkmoot.session.exits import object_schema

@@ -33,7 +33,7 @@ from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry
 from folkmoot.journal.copies import open_source
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools

@@ -18,7 +18,7 @@ from folkmoot.domain.value import Value
 from folkmoot.engine.admission import reachable
 from folkmoot.engine.workshop import Guard, Surroundings
 from folkmoot.errors import OperationFailed, WrongUse
-from folkmoot.journal.memory import MemoryJournal
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.loader.document import Path as Keys
 from folkmoot.loader.findings import Findings, near
 from folkmoot.ports import Tools

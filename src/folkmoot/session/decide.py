@@ -11,7 +11,14 @@ from folkmoot.domain.evidence import Evidence, judged, unknown
 from folkmoot.domain.gate import Standing
 from folkmoot.domain.message import ToolCall, ToolSpec, Usage
 from folkmoot.domain.naming import chance
-from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE, Broadcast, Report, Selection
+from folkmoot.domain.report import (
+    BROADCAST,
+    FINAL_REPORT,
+    ROUTE,
+    Broadcast,
+    Report,
+    Selection,
+)
 from folkmoot.domain.spans import is_within
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.session.calls import NOTHING, sort_calls

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.task_service import TaskService
 from folkmoot.coordination.tasks import Stepping
 from folkmoot.domain.agent import Graph

@@ -1,7 +1,7 @@
 """A desk for tasks over a journal in memory: three agents, one of them the lead."""
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.task_service import AgentTasks, TaskService
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.entry import Draft, Event

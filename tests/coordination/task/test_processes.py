@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from folkmoot import FakeClock
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.task_service import TaskService
 from folkmoot.coordination.tasks import NewTask, Stepping
 from folkmoot.domain.records import TASK

@@ -13,11 +13,11 @@ from folkmoot.domain.fence import Watch
 from folkmoot.errors import Conflict, JournalDamaged, JournalTooNew
 from folkmoot.journal.artifacts import Unnamed
 from folkmoot.journal.codec import LIMIT
-from folkmoot.journal.memory import MemoryJournal
 from folkmoot.journal.postgres.artifacts import remove
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger
 from folkmoot.journal.postgres.server import Server
+from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import Epoch, Query, Swept, Version
 from tests.journal.chain import check_chain
 from tests.journal.contract import ASKED, ENDED, ME, PRUNED, draft, first, read, said

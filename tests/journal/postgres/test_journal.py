@@ -9,8 +9,8 @@ import pytest
 from folkmoot.domain.fence import Watch
 from folkmoot.domain.settings import Storage
 from folkmoot.errors import Conflict, JournalDamaged, OperationFailed, StaleOwner, WrongUse
+from folkmoot.journal.artifacts import Body
 from folkmoot.journal.codec import encode
-from folkmoot.journal.contents import Body
 from folkmoot.journal.postgres import server
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.ledger import Ledger

@@ -3,7 +3,7 @@
 import json
 
 from folkmoot import MemoryJournal
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.errand import own_work_session
 from folkmoot.domain.records import TASK
 from folkmoot.ports import Query, Version

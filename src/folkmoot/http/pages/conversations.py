@@ -17,8 +17,7 @@ from folkmoot.coordination.work_sessions import known_category
 from folkmoot.domain.errand import Errand, own_work_session
 from folkmoot.engine.claims import chance
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.http.pages.form import Form, perform_form
-from folkmoot.http.pages.rendering import form_route, fragment, page
+from folkmoot.http.pages.rendering import Form, form_route, fragment, page, perform_form
 from folkmoot.http.problems import Refused
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.work_sessions import CategoriseWorkSession

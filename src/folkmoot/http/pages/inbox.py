@@ -18,8 +18,7 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.http.pages.form import Form, perform_form, person
-from folkmoot.http.pages.rendering import form_route, fragment, page
+from folkmoot.http.pages.rendering import Form, form_route, fragment, page, perform_form, person
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask

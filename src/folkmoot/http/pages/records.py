@@ -7,8 +7,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from folkmoot.domain.task import EFFORTS, PRIORITIES
-from folkmoot.http.pages.form import Form, find_form, perform_form
-from folkmoot.http.pages.rendering import form_route, page
+from folkmoot.http.pages.rendering import Form, find_form, form_route, page, perform_form
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations import decisions as decision_operations
 from folkmoot.operations import tasks as task_operations

@@ -10,8 +10,7 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.errand import Errand
 from folkmoot.engine.history import Fork
 from folkmoot.errors import WrongUse
-from folkmoot.http.pages.form import Form
-from folkmoot.http.pages.rendering import form_route, page
+from folkmoot.http.pages.rendering import Form, form_route, page
 from folkmoot.http.pages.runs import RunCache
 from folkmoot.http.state import house_of
 

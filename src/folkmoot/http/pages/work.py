@@ -9,13 +9,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from folkmoot.coordination.author import Author
+from folkmoot.coordination.record_store import Author
 from folkmoot.domain.work_session import WorkSession, WorkSessionAsked, WorkSessionOpened
 from folkmoot.engine.claims import chance
 from folkmoot.engine.collaboration import begun, gathered, seats
 from folkmoot.errors import NotFound
-from folkmoot.http.pages.form import Form, find_form, perform_form, person
-from folkmoot.http.pages.rendering import form_route, page
+from folkmoot.http.pages.rendering import (
+    Form,
+    find_form,
+    form_route,
+    page,
+    perform_form,
+    person,
+)
 from folkmoot.http.requests import Page, part
 from folkmoot.http.state import ServerState, house_of
 from folkmoot.operations.work_sessions import OPERATIONS

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from folkmoot.domain.catalogue import MENTIONED
-from folkmoot.journal.artifacts import Unnamed, sound
-from folkmoot.journal.contents import REFRESH
+from folkmoot.journal.artifacts import REFRESH, Unnamed, sound
 from folkmoot.journal.postgres.server import Connection
 from folkmoot.journal.postgres.statements import select
 from folkmoot.ports import Swept

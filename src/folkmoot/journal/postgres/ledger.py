@@ -18,9 +18,8 @@ from msgspec.structs import replace
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.fence import Sign, Watch, settle_uncertain
 from folkmoot.errors import Conflict, Held, NotFound
-from folkmoot.journal.artifacts import Unnamed
+from folkmoot.journal.artifacts import Body, StoredBody, Unnamed, check
 from folkmoot.journal.codec import ORIGIN, seal
-from folkmoot.journal.contents import Body, StoredBody, check
 from folkmoot.journal.postgres import artifacts, statements
 from folkmoot.journal.postgres.server import LATEST, Connection, Server
 from folkmoot.journal.postgres.statements import columns, select, wake

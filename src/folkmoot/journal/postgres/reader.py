@@ -9,8 +9,7 @@ from typing import Any
 
 from psycopg.errors import UndefinedTable
 
-from folkmoot.journal.artifacts import Unnamed, sound
-from folkmoot.journal.contents import whole_entry
+from folkmoot.journal.artifacts import Unnamed, sound, whole_entry
 from folkmoot.journal.postgres.artifacts import unnamed
 from folkmoot.journal.postgres.server import Connection, Line, Server
 from folkmoot.journal.postgres.statements import SEEMS_HELD
