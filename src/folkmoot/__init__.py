@@ -45,7 +45,7 @@ _ROOMS = {
     "Folkmoot": "app",
     "FolkmootError": "errors",
     "Fork": "engine.history",
-    "MemoryJournal": "journal.memory",
+    "MemoryJournal": "journal.sqlite",
     "Result": "views.result",
     "ScriptedModel": "models.scripted",
     "Surroundings": "engine.workshop",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec.structs import replace
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from folkmoot.cli.call import AsJson, call_of, finished, nearest_project
 from folkmoot.domain.text import storable
@@ -89,12 +89,6 @@ class LazyGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*self.commands]
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        limit = formatter.width - 6 - max(map(len, self.commands))
-        lines = {name: TyperCommand(name, help=line) for name, (_, line) in self.commands.places.items()}
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, each.get_short_help_str(limit)) for name, each in lines.items()])
 
 
 @cache

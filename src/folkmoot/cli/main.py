@@ -21,11 +21,10 @@ from folkmoot.errors import NotFound, WrongUse
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-HELP = """Run teams of AI agents that are declared as plain files; every step is recorded.
+HELP = """Run teams of AI agents declared as Markdown files. Every step is recorded, so a run can be killed and resumed.
 
-An agent is a Markdown file `name.ai`. Its frontmatter says how it works with others: `advisors` are consulted
-before it, a `router` may pass the request on, a `handoff` answers after it, `agents` are its tools, a `team`
-works under a lead, and `chat` keeps it for questions. `folkmoot agents template` prints every key.
+The frontmatter of an agent file says how it works with others: `advisors` before it, a `router` or `handoff` after it,
+`agents` as tools, a `team` under a lead, `chat` for questions. `folkmoot agents template` prints every key.
 """
 EXAMPLES = """\b
 Examples:
@@ -34,75 +33,62 @@ Examples:
   folkmoot runs show last
 """
 
-COMMANDS = {
-    "init": ("init.init", "Make a project that runs at once, offline, on a scripted model."),
-    "check": ("check.check", "Check a project or one agent file; no agent is run."),
-    "run": ("run.run", "Run an agent and print its final report."),
-    "test": (
-        "testing.play_scenarios",
-        "Play the scenarios in `*.test.yaml` files and compare what happens with what they expect.",
-    ),
-    "collaborate": (
-        "collaborate.collaborate",
-        "Let a team of agents reach a goal: plan, review, carry out step by step, decide what blocks, review, sum up.",
-    ),
-    "events": ("log.ListEvents", "Look for events, the newest last."),
-    "projections": (
-        "journal.projections",
-        "Write tasks (Markdown), plans (JSON), decisions (ADRs in Markdown) and the team's state anew from the"
-        " journal.",
-    ),
-    "verify": (
-        "log.verify",
-        "Check the guarantees C1 to C7 on what is recorded, without running anything.",
-    ),
-    "explain": (
-        "agents.ExplainAgent",
-        "Explain what an agent may call, and why: its tools, the rules about them, and when a call asks first.",
-    ),
-    "graph": ("check.graph", "Draw which agents work with which, and how."),
-    "trust": ("trust.trust", "Show what a project wants to do on this machine, and allow it."),
-    "serve": ("serve.serve", "Serve the page and the API of a project, until Ctrl-C."),
-    "worker": ("worker.worker", "Go on with the runs of a project that keeps its journal in PostgreSQL."),
-    "mcp": ("serve.mcp", "Offer the agents of this project to an MCP client, on stdin and stdout."),
-    "watch": (
-        "worker.watch",
-        "Look after tasks that nobody works on, every `agents.defaults.taskContinuation.checkInterval`.",
-    ),
-    "team": (
-        "agents.ShowTeam",
-        "Show how each agent stands: its role, its current task, when it last gave a sign of life, what went wrong.",
-    ),
-    "doctor": (
-        "doctor.doctor",
-        "Look for what is missing or broken, here and in the project, and for models on this machine.",
-    ),
-    "docs": (
-        "docs.docs",
-        "Read the documentation: the contents, one page or section of it, or where some words are.",
-    ),
-    "runs": ("runs.COMMANDS", "What ran, how it went, and how to stop it or go on with it."),
-    "sessions": ("sessions.COMMANDS", "The agent sessions of a run, as the tree of who caused whom."),
-    "tasks": ("tasks.COMMANDS", "What agents have to do."),
-    "work": ("work_sessions.COMMANDS", "Work sessions: the collaborations around goals."),
-    "conversations": ("conversations.COMMANDS", "What agents said to each other, as threads with turns."),
-    "inbox": ("inbox.INBOX", "What runs wait for someone to say."),
-    "approvals": ("inbox.APPROVALS", "The calls that wait for someone's word: the inbox, filtered."),
-    "decisions": ("decisions.COMMANDS", "What agents and people decide together."),
-    "plans": ("plans.COMMANDS", "What agents and people set out to do together."),
-    "agents": ("agents.COMMANDS", "Which agents the project has, and what each is."),
-    "config": ("check.CONFIG", "Which settings hold, and where each comes from."),
-    "log": ("log.LOG", "The journal, as programs read it."),
-    "journal": ("journal.COMMANDS", "The journal as a whole: copy it, and take in another one."),
-    "sinks": ("sinks.COMMANDS", "Where events are sent on to: files, Discord, webhooks, OpenTelemetry."),
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start here": {
+        "init": ("init.init", "Make a project that runs at once, offline, on a scripted model."),
+        "check": ("check.check", "Check a project or one agent file; no agent is run."),
+        "run": ("run.run", "Run an agent and print its final report."),
+        "runs": ("runs.COMMANDS", "List, show, resume, cancel, replay, compare and fork runs."),
+        "inbox": ("inbox.INBOX", "Questions and approvals waiting for a person."),
+        "test": ("testing.play_scenarios", "Play the scenarios in `*.test.yaml` files."),
+        "serve": ("serve.serve", "Serve the page and the API of a project, until Ctrl-C."),
+        "trust": ("trust.trust", "Show what a project wants to do on this machine, and allow it."),
+        "doctor": ("doctor.doctor", "Look for what is missing or broken, and for models on this machine."),
+        "docs": ("docs.docs", "Read the documentation: contents, one page or section, or search."),
+    },
+    "Agents": {
+        "agents": ("agents.COMMANDS", "List and show the agents of the project; print a template."),
+        "graph": ("check.graph", "Draw which agents work with which, and how."),
+        "explain": ("agents.ExplainAgent", "Explain what an agent may call, and why."),
+        "config": ("check.CONFIG", "Show the settings, and where each comes from."),
+        "sessions": ("sessions.COMMANDS", "List agent sessions; take tools from one; close one."),
+        "approvals": ("inbox.APPROVALS", "Approve, deny and revoke calls: the inbox, filtered."),
+    },
+    "Work that outlives a run": {
+        "collaborate": ("collaborate.collaborate", "Let a team of agents reach a goal."),
+        "tasks": ("tasks.COMMANDS", "Add, start, block, complete and list tasks of agents."),
+        "plans": ("plans.COMMANDS", "Draft, review, approve and carry out plans."),
+        "decisions": ("decisions.COMMANDS", "Propose, vote on and commit decisions."),
+        "work": ("work_sessions.COMMANDS", "Open, pause, complete and show work sessions."),
+        "conversations": ("conversations.COMMANDS", "Show what agents wrote to each other."),
+        "team": ("agents.ShowTeam", "Show each agent's role, task, last activity and failures."),
+        "watch": ("worker.watch", "Keep tasks moving that nobody works on."),
+    },
+    "Journal": {
+        "events": ("log.ListEvents", "Find events, the newest last."),
+        "verify": ("log.verify", "Check the guarantees C1 to C7 on what is recorded."),
+        "log": ("log.LOG", "Export the journal for programs."),
+        "journal": ("journal.COMMANDS", "Back up, import, adopt and rebuild the journal."),
+        "projections": ("journal.projections", "Write the files of tasks, plans and decisions anew."),
+    },
+    "Operate": {
+        "worker": ("worker.worker", "Continue the runs of a project whose journal is in PostgreSQL."),
+        "mcp": ("serve.mcp", "Offer the agents of this project to an MCP client, on stdin and stdout."),
+        "sinks": ("sinks.COMMANDS", "Send events to files, Discord, webhooks and OpenTelemetry."),
+    },
 }
-"""What each is made of, and its summary."""
+"""By heading of `--help`: what each command is made of, and its summary."""
 
 
 class Program(LazyGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands = Commands(COMMANDS)
+        self.commands = Commands({name: made for group in GROUPS.values() for name, made in group.items()})
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
 
 app = typer.Typer(
@@ -186,12 +172,14 @@ def _options(  # noqa: PLR0913  # because every global option is a parameter
     project: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="The project; otherwise the nearest folder upwards with folkmoot.yaml."
+            metavar="DIR", help="The project's folder (default: the nearest parent with folkmoot.yaml)."
         ),
     ] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting above all files; may be repeated."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Override a setting (highest precedence); may be repeated."
+        ),
     ] = None,
     env_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Read environment variables, such as keys, from FILE.")

@@ -1,8 +1,8 @@
 """What an operation is: its input is its fields, and what the interfaces need to know stands on the class.
 
 The interfaces are generated: commands by `folkmoot.cli.commands`, endpoints by `folkmoot.http.operations`, forms
-by `folkmoot.http.pages.form`, tools of agents by `folkmoot.operations.agent_tools`. Each spells a field by its name
-unless a `Spelling` says otherwise.
+by `folkmoot.http.pages.rendering`, tools of agents by `folkmoot.operations.agent_tools`. Each spells a field by its
+name unless a `Spelling` says otherwise.
 """
 
 from __future__ import annotations
