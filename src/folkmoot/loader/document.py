@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
+from folkmoot.domain.text import storable
 from folkmoot.loader.findings import Findings, Location, short
 
 DEEPEST, MOST = 50, 10_000
@@ -119,8 +120,8 @@ def compose(
 ) -> Node | None:
     """The document in `text`, which begins at `start`; None after saying what is wrong with it.
 
-    `fixed`: every position is `start`, for YAML inside of a YAML string. `aliased`: aliases may be used, and the
-    document has at most so many values, counted as often as aliases repeat them.
+    `fixed`: every position is `start`, for YAML inside of a YAML string. `aliased`: it holds what models say: aliases
+    may be used, in at most so many values, and characters that cannot be stored are replaced, as those of a model are.
     """
     reading = _DocumentReader(text, start, fixed, aliased, findings)
     try:
@@ -228,7 +229,9 @@ class _DocumentReader:
 
     def _scalar(self, event: Any) -> Scalar:
         place = self.place(event.start_mark)
-        if bad := _UNSTORABLE.search(event.value):
+        if self._anchors is not None:  # what a model says may hold anything
+            event.value = storable(event.value)
+        elif bad := _UNSTORABLE.search(event.value):
             message = f"the text holds the character {bad[0]!r}, which cannot be stored; take it out"
             raise _Refused(place, message)
         try:
