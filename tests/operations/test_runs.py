@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -18,6 +19,8 @@ SCRIPT = {
     ]
 }
 SETTINGS = "sinks: {log: {kind: ndjson}}\n"
+_IDS = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}|q_[0-9a-f]{12}")
+"""Of runs and questions: each interface has a project of its own."""
 
 
 async def prepared(project):
@@ -89,7 +92,8 @@ async def test_an_operation_is_the_same_in_every_interface(tmp_path, group, oper
     outcomes = await interfaces.outcomes(operation, values, agent="asker")
 
     assert {each.code for each in outcomes.values()} == {code}, outcomes
-    assert len({tuple(type for type, _ in each.events) for each in outcomes.values()}) == 1, outcomes
+    assert len({_IDS.sub("", repr(each.events)) for each in outcomes.values()}) == 1, outcomes
+    assert len({each.actors for each in outcomes.values()}) == 1, outcomes
 
 
 def test_every_operation_of_people_is_tried_with_something_good_and_something_bad():
