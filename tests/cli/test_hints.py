@@ -171,3 +171,34 @@ def test_an_interrupted_team(shop):
     wait_for(process.stderr, "coder works on step s1")
 
     assert last(type_hints(shop, interrupted(process).err)) == ["collaborate"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(f"{group} show last" for group in ("runs", "tasks", "plans", "decisions", "work", "conversations")),
+        *("runs audit last", "runs replay last", "runs diff last last", "runs cancel last", "sessions gates"),
+    ],
+)
+def test_where_nothing_has_run_every_command_about_something_says_so_and_how_to_begin(folkmoot, command):
+    folkmoot.write({"a": "description: a"}, {})
+
+    refused = folkmoot(*command.split(), "--json")
+
+    assert (refused.code, refused.json["code"]) == (2, "nothing_has_run")
+    assert "`folkmoot run AGENT TEXT` starts something" in refused.err
+
+
+def test_where_nothing_has_run_lists_are_empty(folkmoot):
+    folkmoot.write({"a": "description: a"}, {})
+
+    for command in (
+        "runs list",
+        "sessions list",
+        "inbox list",
+        "tasks list",
+        "work list",
+        "conversations list",
+    ):
+        listed = folkmoot(*command.split(), "--json")
+        assert (listed.code, listed.json) == (0, []), command

@@ -91,8 +91,9 @@ async def project_for(
         by_files = not operation.reads or bool(getattr(operation, "agent", ""))
     graph = load_project(call.folder, overrides=call.overrides).graph if by_files else Graph({})
     if operation.reads or operation.needs_runs:
-        named = getattr(operation, operation.subject, LAST) if operation.subject else LAST
-        empty = named == LAST and not (operation.needs_runs or has_run(call.folder))
+        named = getattr(operation, operation.subject) if operation.subject else LAST
+        needs_runs = bool(operation.subject) if operation.needs_runs is None else operation.needs_runs
+        empty = named == LAST and not (needs_runs or has_run(call.folder))
         async with _nothing() if empty else opened(call.folder, readonly=operation.reads) as journal:
             yield project_of(call.folder, journal, graph)
         return

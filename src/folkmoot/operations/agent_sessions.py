@@ -58,6 +58,7 @@ class ListSessions(Operation[SessionTree]):
     )
     subject = "id"
     reads = True
+    needs_runs = False
     id: RunName = LAST
 
     async def run(self, project: OpenProject, actor: Actor) -> SessionTree:
@@ -144,6 +145,11 @@ class DestroySession(ChangeOfSession):
 
 
 class ChangeOfGate(ChangeOfSession):
+    id: SessionName
+    tools: ToolNames
+    reason: str = ""
+    """Kept with the run."""
+
     async def change(self, project: OpenProject, change: GateChanged, status: str) -> ChangedSession:
         await self.require_run(project, change.session)
         changed = await project.engine.gate(change)
@@ -163,10 +169,6 @@ class GateSession(ChangeOfGate):
     command = "gate"
     examples = ("folkmoot sessions gate 20260101-101500-1a2b3c4d files.write shell",)
     http = Http(method="POST", path="/agent-sessions/{id}/gate", problems=(409,))
-    id: SessionName
-    tools: ToolNames
-    reason: str = ""
-    """Kept with the run."""
 
     async def run(self, project: OpenProject, actor: Actor) -> ChangedSession:
         taken = tuple(map(wire_name, self.tools))
@@ -180,10 +182,6 @@ class UngateSession(ChangeOfGate):
     command = "ungate"
     examples = ("folkmoot sessions ungate 20260101-101500-1a2b3c4d files.write",)
     http = Http(method="POST", path="/agent-sessions/{id}/ungate", problems=(409,))
-    id: SessionName
-    tools: ToolNames
-    reason: str = ""
-    """Kept with the run."""
 
     async def run(self, project: OpenProject, actor: Actor) -> ChangedSession:
         back = tuple(map(wire_name, self.tools))

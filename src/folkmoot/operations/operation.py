@@ -114,8 +114,8 @@ class Operation(
     reads_files: ClassVar[bool | None] = None
     """Whether the files of the project matter to it; otherwise it can be done whatever state they are in. None: to
     change something, or where an agent is named."""
-    needs_runs: ClassVar[bool] = False
-    """Refused where nothing has run yet, as is whatever has a subject."""
+    needs_runs: ClassVar[bool | None] = None
+    """Whether it is refused where nothing has run yet. None: if it has a subject."""
     of_files: ClassVar[bool] = False
     """It looks at the files of the project alone."""
     creates: ClassVar[bool] = False

@@ -43,7 +43,7 @@ class Page(NamedTuple):
         """Without comments; only one section, with those below it, if an anchor is given."""
         level, first = next(((s.level, s.line) for s in self.sections if s.anchor == anchor), (0, 0))
         if anchor and not level:
-            there = ", ".join(s.anchor for s in self.sections if s.level == 2)
+            there = ", ".join(s.anchor for s in self.sections if s.level == 2) or "none"
             told = f"there is no section {anchor!r} on the page {self.id!r}; it has: {there}"
             raise NotFound(told, code="page_not_found")
         last = next((s.line for s in self.sections if s.line > first and s.level <= level), None)
