@@ -19,8 +19,8 @@ from bench.process import ROOT
 from folkmoot import Folkmoot
 from folkmoot.domain.entry import Draft, Event
 from folkmoot.domain.events import RunCancelled, RunStarted, ToolFinished
-from folkmoot.http.server import listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import run_server
+from folkmoot.http.state import ServerOptions, ServerState
 from folkmoot.ports import Epoch, NewRun
 
 RUNS = 1_000
@@ -58,7 +58,7 @@ async def _measured(project: Path, seconds: float) -> Crowd:
     async with Folkmoot.open(project) as moot:
         load = Load(moot)
         await load.begin()
-        async with listening(ServerState(moot=moot, door=Door(port=0))) as address:
+        async with run_server(ServerState(moot=moot, door=ServerOptions(port=0))) as address:
             rate, seen = await _watched(load, address, seconds)
     return _figures(load, rate, seen)
 

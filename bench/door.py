@@ -19,8 +19,8 @@ from bench import moot, scenes
 from bench.measure import Run, Side, median_of, one_round
 from bench.server import REPORT_TEXT
 from folkmoot import Folkmoot
-from folkmoot.http.server import application, listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import build_application, run_server
+from folkmoot.http.state import ServerOptions, ServerState
 from folkmoot.protocols.chat import CHAT_ROUTES
 
 AGENT = scenes.CHAIN[-1]
@@ -70,8 +70,8 @@ async def compared(folder: Path, runs: int, rounds: int) -> Sides:
 
 
 def _listening(moot: Folkmoot) -> AbstractAsyncContextManager[str]:
-    house = ServerState(moot=moot, door=Door(port=0))
-    return listening(house, application(house, [CHAT_ROUTES]))
+    house = ServerState(moot=moot, door=ServerOptions(port=0))
+    return run_server(house, build_application(house, [CHAT_ROUTES]))
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ from folkmoot.domain.report import Outcome, Report
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.commands import find_item, read_inbox
 from folkmoot.engine.local import LocalEngine
-from folkmoot.engine.runs import find_run, run_list, run_row
+from folkmoot.engine.runs import find_run, find_run_row, list_runs
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import ItemQuery, NewRun, RunQuery
 
@@ -44,9 +44,9 @@ async def _approve(journal: SqliteJournal, number: int) -> Item:
 
 
 LOOK_UPS: dict[str, Look] = {
-    "one run by its id": lambda journal, number: run_row(journal, f"open-{number}"),
+    "one run by its id": lambda journal, number: find_run_row(journal, f"open-{number}"),
     "the last run": lambda journal, number: find_run(journal, "last"),
-    "50 of the runs": lambda journal, number: run_list(journal, RunQuery(limit=50)),
+    "50 of the runs": lambda journal, number: list_runs(journal, RunQuery(limit=50)),
     "what waits": lambda journal, number: read_inbox(journal, ItemQuery(status="open")),
     "an approval": _approve,
 }

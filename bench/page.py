@@ -27,9 +27,9 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.message import Message, ToolCall, Usage
 from folkmoot.domain.report import Outcome, Report
-from folkmoot.engine.local import encoded
-from folkmoot.http.server import listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.engine.local import encode_graph
+from folkmoot.http.server import run_server
+from folkmoot.http.state import ServerOptions, ServerState
 from folkmoot.ports import NewRun
 
 STEPS = 5_000
@@ -95,7 +95,7 @@ def _turn(turn: int, child: int) -> Iterator[Event]:
 
 
 async def write(moot: Folkmoot, steps: int) -> None:
-    graph = moot.moot.journal.keep(encoded(moot.graph))
+    graph = moot.moot.journal.keep(encode_graph(moot.graph))
     drafts = list(long_run(steps, graph))
     await moot.moot.journal.append(RUN, NewRun("bench", 0.0), drafts)
 
@@ -109,7 +109,7 @@ async def measured(folder: Path) -> dict[str, float]:
     )
     async with Folkmoot.open(folder) as moot:
         await write(moot, STEPS)
-        async with listening(ServerState(moot=moot, door=Door(port=0))) as address:
+        async with run_server(ServerState(moot=moot, door=ServerOptions(port=0))) as address:
             return await _browsed(f"{address}runs/{RUN}")
 
 

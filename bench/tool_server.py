@@ -9,7 +9,7 @@ from mcp import Client, StdioServerParameters
 from bench.measure import Side, compare
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.settings import ToolSource
-from folkmoot.engine.claims import is_gone, this_process
+from folkmoot.engine.claims import is_owner_gone, this_process
 from folkmoot.ports import Site
 from folkmoot.tools.consent import Listings, mark_of
 from folkmoot.tools.mcp.servers import Servers
@@ -22,7 +22,7 @@ CALL, SITE = ToolCall("1", TOOL, ARGUMENTS), Site(run="r", session="r", span="0"
 async def compared(folder: Path, runs: int, rounds: int) -> tuple[Side, Side]:
     """The same call of the same server, each side with a process of its own."""
     source, listings = ToolSource("mcp", command=(SERVER,)), Listings(folder / "servers.json")
-    servers = Servers(folder, os.environ, listings, this_process(), is_gone)
+    servers = Servers(folder, os.environ, listings, this_process(), is_owner_gone)
     offers = await servers.offers("time", source)
     listings.keep(folder, mark_of(source), offers)
     await servers.close()

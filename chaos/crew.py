@@ -21,7 +21,7 @@ from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RUN_ENDS
 from folkmoot.domain.settings import Storage
-from folkmoot.engine.claims import Placement, Shift
+from folkmoot.engine.claims import WorkerIdentity, WorkerOptions
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.commands import read_inbox
 from folkmoot.engine.local import LocalEngine
@@ -29,7 +29,7 @@ from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Epoch, NewRun, Query, Version
 
-PLACE = Placement("here", lease=3.0)
+PLACE = WorkerIdentity("here", lease=3.0)
 """Longer than a busy machine keeps a process waiting: who loses a run while it acts would act beside its successor."""
 STILL = 1.0
 """Seconds for which a process that was stopped acts still, when it goes on."""
@@ -71,7 +71,7 @@ class Duty:
             async with Folkmoot.open(
                 self.folder, tools=tools(report), models={"scripted": Model(report)}, around=around
             ) as moot:
-                worker = moot.worker(Shift(PLACE, concurrency=4, grace=0.02))
+                worker = moot.worker(WorkerOptions(PLACE, concurrency=4, grace=0.02))
                 worker.say = lambda text: _say(says, text)
                 asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
                 await worker.work()

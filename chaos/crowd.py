@@ -18,12 +18,12 @@ from chaos.load import CLERK, SETTINGS, TURNS, Slow, look
 from chaos.project import allow
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.domain.settings import Storage
-from folkmoot.engine.claims import Placement, Shift
+from folkmoot.engine.claims import WorkerIdentity, WorkerOptions
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.ports import Query
 from tests.postgres_server import running_server
 
-PLACE = Placement("here")
+PLACE = WorkerIdentity("here")
 STEPS = 2 * TURNS - 1
 """Of a run: its model requests and its tool calls."""
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -49,7 +49,7 @@ class _Duty:
         async with Folkmoot.open(
             self.folder, tools=[look], models={"scripted": Slow()}, around=around
         ) as moot:
-            worker = moot.worker(Shift(PLACE, concurrency=self.runs))
+            worker = moot.worker(WorkerOptions(PLACE, concurrency=self.runs))
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
             await worker.work()
 

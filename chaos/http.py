@@ -281,8 +281,8 @@ class _Timed:
 
 def _serve(times: Path, arguments: list[str]) -> int:
     milliseconds: list[float] = []
-    make = product.application
-    product.application = lambda *given: _Timed(make(*given), milliseconds)  # type: ignore[assignment]
+    make = product.build_application
+    product.build_application = lambda *given: _Timed(make(*given), milliseconds)  # type: ignore[assignment]
     sys.argv = ["folkmoot", *arguments]
     try:
         return main()

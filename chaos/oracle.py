@@ -22,7 +22,7 @@ from folkmoot.domain.events import (
     ToolFinished,
 )
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine.runs import run_list
+from folkmoot.engine.runs import list_runs
 from folkmoot.errors import FolkmootError
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Journal, Query
@@ -64,7 +64,7 @@ async def read_journal(journal: Journal) -> Book:
         faults = [f"{one.guarantee}: {one.run_id}, entry {one.run_seq}: {one.words}" for one in found]
         async for entry in journal.read(Query()):
             entries.append(entry)
-        return Book(entries, await run_list(journal), faults)
+        return Book(entries, await list_runs(journal), faults)
     except FolkmootError as error:
         return Book(entries, (), [f"it cannot be read: {type(error).__name__} {error}"])
     finally:

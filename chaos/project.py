@@ -16,7 +16,7 @@ import msgspec
 
 from folkmoot import ScriptedModel, tool
 from folkmoot.domain.message import Answer
-from folkmoot.engine.claims import Identity
+from folkmoot.engine.claims import RunIdentity
 from folkmoot.ports import Hear, Request
 from folkmoot.session import record
 from folkmoot.tools.consent import ConsentStore, FolderConsent
@@ -165,9 +165,9 @@ def hasten_retries(seconds: float) -> None:
     record.retry_delay = lambda lease, timeout: seconds  # type: ignore[attr-defined]
 
 
-def identity(run: str) -> Identity:
+def identity(run: str) -> RunIdentity:
     """The same name and seed each time, so that a disturbed run can be compared with an undisturbed one."""
-    return Identity(run, f"the seed of {run}")
+    return RunIdentity(run, f"the seed of {run}")
 
 
 def root_of(run: str) -> str:

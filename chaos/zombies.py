@@ -31,7 +31,7 @@ from folkmoot.domain.events import RUN_ENDS, RunCompleted, ToolFailed, ToolStart
 from folkmoot.domain.fence import retry_delay
 from folkmoot.domain.inbox_events import ToolSettled
 from folkmoot.domain.settings import Storage
-from folkmoot.engine.claims import Holding, Placement, Shift
+from folkmoot.engine.claims import HeldRuns, WorkerIdentity, WorkerOptions
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.commands import read_inbox
 from folkmoot.engine.local import LocalEngine
@@ -42,7 +42,7 @@ from folkmoot.ports import Claim, Epoch, NewRun, Version
 from folkmoot.tools.registry import FunctionTool
 from tests.postgres_server import PostgresServer, running_server
 
-PLACE = Placement("here", lease=3.0)
+PLACE = WorkerIdentity("here", lease=3.0)
 TIMEOUT = 1.0
 DELAY = retry_delay(PLACE.lease, TIMEOUT)
 STEP = 2.5 * PLACE.lease
@@ -95,7 +95,7 @@ class Duty:
             async with Folkmoot.open(
                 self.folder, tools=self._tools(reporter), models={"scripted": model}, around=around
             ) as moot:
-                worker = moot.worker(Shift(PLACE, grace=0.02))
+                worker = moot.worker(WorkerOptions(PLACE, grace=0.02))
                 asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
                 worker.say = lambda text: _say(says, text)
                 await worker.work()
@@ -354,7 +354,7 @@ def _play(count: int, seed: int, begin: Callable[[Round, int, random.Random], st
 
 def _check_nothing() -> None:
     """Call without a look at the clock."""
-    Holding._may_call = lambda self, held: True  # type: ignore[method-assign]
+    HeldRuns._may_call = lambda self, held: True  # type: ignore[method-assign]
 
 
 def _trust_lookup() -> None:

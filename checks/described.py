@@ -29,7 +29,7 @@ def undescribed() -> Iterator[str]:
     yield from events(EVENTS)
     for path, command in below(get_command(importlib.import_module("folkmoot.cli.main").app), "folkmoot"):
         yield from commands(path, command)
-    yield from operations(importlib.import_module("folkmoot.http.openapi").document())
+    yield from operations(importlib.import_module("folkmoot.http.openapi").get_openapi_document())
     page = (ROOT / "docs" / "reference" / "environment.md").read_text()
     yield from variables(ROOT / "src", page)
 

@@ -14,7 +14,7 @@ from checks.files import ROOT, project_files
 from checks.generate import GENERATORS
 from checks.pages import faults as faults_of
 from checks.pages import leads_nowhere
-from folkmoot.site.pages import INDEX, read_library
+from folkmoot.site.pages import INDEX, read_documentation
 from folkmoot.site.remedies import STATUSES, STOPPED, TABLE
 
 MAP_LIMIT = 200
@@ -73,14 +73,16 @@ def dead_links(pages: list[Path], root: Path) -> Iterator[str]:
 def wrong_pages(root: Path) -> list[str]:
     """Pages that the contents leave out, anchors that are not there, code without a language."""
     folder = root / "docs"
-    return [f"docs/{fault}" for fault in faults_of(read_library(folder))] if _has_contents(folder) else []
+    return (
+        [f"docs/{fault}" for fault in faults_of(read_documentation(folder))] if _has_contents(folder) else []
+    )
 
 
 def unknown_help(root: Path) -> Iterator[str]:
     """What an error message leads to must be there."""
     if not _has_contents(root / "docs"):
         return
-    library = read_library(root / "docs")
+    library = read_documentation(root / "docs")
     topics = [*TABLE.values(), *STOPPED.values(), *STATUSES.values()]
     for topic in filter(None, topics):
         if missing := leads_nowhere(library, topic):

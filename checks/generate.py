@@ -57,7 +57,7 @@ def cli() -> str:
 def http() -> str:
     """Every operation of the API, by what it is about."""
     parts: dict[str, list[str]] = {}
-    document = importlib.import_module("folkmoot.http.openapi").document()
+    document = importlib.import_module("folkmoot.http.openapi").get_openapi_document()
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             shapes = document["components"]["schemas"]
@@ -68,7 +68,7 @@ def http() -> str:
 
 def served() -> str:
     """Every command that the API knows too, with its operations."""
-    paths = importlib.import_module("folkmoot.http.openapi").document()["paths"]
+    paths = importlib.import_module("folkmoot.http.openapi").get_openapi_document()["paths"]
     where = {
         operation["operationId"]: f"`{method.upper()} {path}`"
         for path, methods in paths.items()

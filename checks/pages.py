@@ -3,18 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from folkmoot.site.pages import INDEX, Library, Page
+from folkmoot.site.pages import INDEX, DocsPage, Documentation
 
 LANGUAGES = frozenset(
     ("console", "ini", "json", "markdown", "nginx", "python", "sh", "text", "toml", "typescript", "yaml")
 )
 
 
-def faults(books: Library) -> list[str]:
+def faults(books: Documentation) -> list[str]:
     return [*_contents(books), *(fault for page in books.pages.values() for fault in _page(books, page))]
 
 
-def leads_nowhere(books: Library, topic: str) -> str:
+def leads_nowhere(books: Documentation, topic: str) -> str:
     """What is missing; empty if there is such a page, `page#section` or file."""
     path, _, anchor = topic.partition("#")
     if page := books.pages.get(path):
@@ -23,7 +23,7 @@ def leads_nowhere(books: Library, topic: str) -> str:
     return "" if (books.folder / path).exists() else "there is no such page or file"
 
 
-def _contents(books: Library) -> Iterator[str]:
+def _contents(books: Documentation) -> Iterator[str]:
     listed = Counter(id for id, *_ in books.entries)
     for id in sorted(books.pages.keys() - listed.keys() - {INDEX}):
         yield f"{id}.md is not in the table of contents ({INDEX}.md)"
@@ -32,7 +32,7 @@ def _contents(books: Library) -> Iterator[str]:
             yield f"{id}.md is {times} times in the table of contents ({INDEX}.md)"
 
 
-def _page(books: Library, page: Page) -> Iterator[str]:
+def _page(books: Documentation, page: DocsPage) -> Iterator[str]:
     if [section.level for section in page.sections].count(1) != 1:
         yield f"{page.id}.md: a page has one heading of the first level, its title"
     for part in (part for token in page.tokens for part in token.children or ()):

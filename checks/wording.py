@@ -25,7 +25,7 @@ ALLOWED = {
     "src/folkmoot/coordination/collaboration_phases.py:_found": "what a model wrote",
     "src/folkmoot/engine/collaboration.py:interrupted": "a constant of the same file",
     "src/folkmoot/protocols/wire.py:read_body": "msgspec says only in words what is wrong where",
-    "src/folkmoot/protocols/content.py:convert": "msgspec says only in words what is wrong where",
+    "src/folkmoot/protocols/content.py:convert_part": "msgspec says only in words what is wrong where",
     "src/folkmoot/protocols/wire.py:rest": "what a model wrote",
     "src/folkmoot/journal/database.py:_code": "this error of the module sqlite3 has no code",
     "src/folkmoot/journal/index.py:_row": "the stored JSON of an entry",

@@ -16,8 +16,8 @@ from folkmoot import FakeClock, Folkmoot, MemoryJournal, Result, ScriptedModel, 
 from folkmoot.contract.verify import verify
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import ToolFailed, ToolFinished
-from folkmoot.engine.claims import Identity
-from folkmoot.engine.local import encoded
+from folkmoot.engine.claims import RunIdentity
+from folkmoot.engine.local import encode_graph
 from folkmoot.ports import Journal, NewRun, Query
 from folkmoot.tools.consent import ConsentStore, FolderConsent
 from tests.fakes import fake
@@ -140,7 +140,7 @@ class Desk:
         self.model = ScriptedModel(script, sleep=self.clock.sleep)
         self.journal: Journal = MemoryJournal(self.clock.monotonic)
         self.tools = tools or []
-        self.identity = Identity("run-1", "a seed nobody knows")
+        self.identity = RunIdentity("run-1", "a seed nobody knows")
         self.env: dict[str, str] = {}
 
     def open(self):
@@ -189,7 +189,7 @@ class Desk:
         """A run of which only these events are recorded goes on; `before` may do something first."""
         self.journal = journal or MemoryJournal(self.clock.monotonic)
         async with self.open() as moot:
-            self.journal.keep(encoded(moot.graph))
+            self.journal.keep(encode_graph(moot.graph))
             await self.journal.append("run-1", NewRun("host/0/0/gone", 0.0), [*drafts])
             if before:
                 await before(moot)

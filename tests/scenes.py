@@ -3,7 +3,7 @@
 import asyncio
 
 from folkmoot.domain.duration import seconds_between
-from folkmoot.engine.local import encoded
+from folkmoot.engine.local import encode_graph
 from folkmoot.ports import NewRun, Query
 from tests.desk import SETTINGS, Desk, look
 from tests.fakes import fake
@@ -158,7 +158,7 @@ def doubt(folder):
         cut = next(n for n, draft in enumerate(drafts, start=1) if draft.event.type == "tool.started")
         at.journal = type(at.journal)(at.clock.monotonic)
         async with at.open() as moot:
-            at.journal.keep(encoded(moot.graph))
+            at.journal.keep(encode_graph(moot.graph))
             await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), drafts[:cut])
             await moot.resume("run-1")
             (item,) = await moot.inbox("run-1")

@@ -13,7 +13,7 @@ from folkmoot import (
     tool,
 )
 from folkmoot.engine.workshop import load_project
-from folkmoot.orchestration.kit import Reach
+from folkmoot.orchestration.kit import InheritedLimits
 from folkmoot.tools.consent import ConsentStore
 from folkmoot.tools.wanted import wanted_items
 from tests.desk import SETTINGS, write
@@ -130,7 +130,7 @@ async def test_what_a_strict_run_cannot_hold_is_refused_before_anything_runs(des
 async def test_a_fault_of_our_own_ends_the_run_and_is_recorded(desk):
     at = desk({"a": "output: {format: json, schema: {}}"}, {"a": ["x"]})
     async with at.open() as moot:
-        moot._project.kits._kits["a.ai", "", Reach()] = None
+        moot._project.kits._kits["a.ai", "", InheritedLimits()] = None
         result = await moot.run("a", "hi")
 
     assert (result.status, result.stop_reason) == ("failed", "SYSTEM_ERROR")

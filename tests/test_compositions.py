@@ -15,8 +15,8 @@ from folkmoot import DeclarationError, FakeClock, Folkmoot, MemoryJournal, Surro
 from folkmoot.domain.entry import Cause
 from folkmoot.domain.message import Answer, Message, ToolCall, Usage
 from folkmoot.domain.naming import chance
-from folkmoot.engine.claims import Identity
-from folkmoot.engine.replay import replay
+from folkmoot.engine.claims import RunIdentity
+from folkmoot.engine.replay import replay_run
 from folkmoot.errors import ModelFailed
 from folkmoot.orchestration.runtime_tools import STRATEGIES
 from folkmoot.ports import Query
@@ -122,11 +122,11 @@ def projects(draw):
 async def played(files, yaml, seed, folder):
     write(folder, files, yaml)
     clock, journal, player = FakeClock(), MemoryJournal(), Player(seed)
-    around = Surroundings(env={}, clock=clock, journal=journal, identify=lambda _: Identity("run-1", seed))
+    around = Surroundings(env={}, clock=clock, journal=journal, identify=lambda _: RunIdentity("run-1", seed))
     async with Folkmoot.open(folder, models={"scripted": player}, around=around) as moot:
         result = await moot.run("a0.ai", "hello")
     drafts = [entry.draft async for entry in journal.read(Query(stream="run-1"))]
-    return result, player, drafts, await replay(journal, "run-1")
+    return result, player, drafts, await replay_run(journal, "run-1")
 
 
 def test_every_run_of_every_composition_ends_once_and_adds_up():

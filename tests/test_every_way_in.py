@@ -23,7 +23,7 @@ from playwright.async_api import expect
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.cli.init import TEMPLATES
-from folkmoot.http.pages.rendering import markdown
+from folkmoot.http.pages.rendering import render_markdown
 from folkmoot.protocols.mcp import ABOUT
 from folkmoot.protocols.mcp_offers import RESUME
 from folkmoot.views.inbox import whole_call
@@ -241,7 +241,7 @@ def by_page_chat(project: Project, case: Case) -> Told:
     home = _sent(project, "/chat", agent=case.agent, text=case.request)
     (run,) = re.findall(r'href="/runs/([^"]+)"', project.http.get(home).text)
     told = _read(project, run)
-    assert markdown(told.text) in project.http.get(home).text
+    assert render_markdown(told.text) in project.http.get(home).text
     return told
 
 
@@ -355,7 +355,7 @@ def test_a_browser_shows_the_same_answer(project: Project):
 
     run, shown = asyncio.run(browse())
     assert _read(project, run) == answer
-    assert shown == str(markdown(answer.text)).replace("<br />", "<br>")
+    assert shown == str(render_markdown(answer.text)).replace("<br />", "<br>")
 
 
 @pytest.mark.parametrize("project", ["collaboration"], indirect=True)

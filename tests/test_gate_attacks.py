@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from folkmoot import MemoryJournal
 from folkmoot.contract.verify import verify
 from folkmoot.domain.events import LlmResponse
-from folkmoot.engine.local import encoded
+from folkmoot.engine.local import encode_graph
 from folkmoot.errors import WrongUse
 from folkmoot.ports import NewRun
 from folkmoot.views.inbox import described, document
@@ -87,7 +87,7 @@ async def test_a_word_holds_for_the_call_that_was_shown_and_for_no_other(desk, t
     ]
     at.journal = MemoryJournal(at.clock.monotonic)
     async with at.open() as moot:
-        at.journal.keep(encoded(moot.graph))
+        at.journal.keep(encode_graph(moot.graph))
         await at.journal.append("run-1", NewRun("nobody", 0.0), forged)
         (item,) = await moot.inbox()
         await moot.reply(item.approve())

@@ -7,7 +7,7 @@ import pytest
 
 from folkmoot import MemoryJournal, WrongUse
 from folkmoot.domain.duration import seconds_between
-from folkmoot.engine.local import encoded
+from folkmoot.engine.local import encode_graph
 from folkmoot.ports import NewRun
 from tests.fakes import fake
 
@@ -144,7 +144,7 @@ async def test_a_journal_from_before_the_inbox_names_a_call_in_doubt_by_its_key(
     ]
     at.journal = MemoryJournal(at.clock.monotonic)
     async with at.open() as moot:
-        at.journal.keep(encoded(moot.graph))
+        at.journal.keep(encode_graph(moot.graph))
         await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), old[:-1])
         result = await moot.resume("run-1")
         (item,) = await moot.inbox()

@@ -4,7 +4,7 @@ import pytest
 
 from folkmoot import MemoryJournal
 from folkmoot.domain.events import LlmResponse
-from folkmoot.engine.local import encoded
+from folkmoot.engine.local import encode_graph
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import Query
 from tests.desk import look, unclaimed
@@ -93,7 +93,7 @@ async def test_a_resumed_run_uses_the_files_it_was_started_with(desk, tmp_path):
     whole = await at.run("desk.ai")
     again = desk(AGENTS, SCRIPT, tools=[look])
     async with again.open() as moot:
-        pinned = encoded(moot.graph)
+        pinned = encode_graph(moot.graph)
     (tmp_path / "desk.ai").write_text("---\ntools: [look]\n---\nYou are somebody else.")
     again.journal = MemoryJournal(again.clock.monotonic)
     again.journal.keep(pinned)

@@ -15,7 +15,7 @@ from folkmoot.domain.events import RunCompleted, RunFailed, RunStarted, SessionC
 from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.settings import AgentDefaults, AgentSettings, Settings, TaskContinuation
 from folkmoot.domain.task import Blocking, Task
-from folkmoot.engine.watch import Done, Watch
+from folkmoot.engine.watch import TaskWatcher, WatchAction
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.ports import Clock, Epoch, Journal, NewRun, Query
 
@@ -99,10 +99,10 @@ class Post:
         self.graph = graph(settings)
         self.crew = Crew(journal, clock)
         self.moot = Moot(journal, clock, self.graph)
-        self.done: list[Done] = []
+        self.done: list[WatchAction] = []
         self.keeper = self.watcher()
 
-    def watcher(self, kind: type[Watch] = Watch) -> Watch:
+    def watcher(self, kind: type[TaskWatcher] = TaskWatcher) -> TaskWatcher:
         """Another process, as it were: it shares nothing with the others but the journal and the agents."""
         watch = kind(Moot(self.journal, self.clock, self.graph), self.crew.admit, self.crew.start)
         watch.say = self.done.append

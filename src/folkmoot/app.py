@@ -1,4 +1,4 @@
-"""The front desk: builds a Folkmoot from a folder. The only room that knows every other."""
+"""`Folkmoot`: opens the project in a folder and runs its agents. The only module that knows all packages."""
 
 from __future__ import annotations
 
@@ -19,31 +19,30 @@ from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.message import Message
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.run_row import RunRow
-from folkmoot.engine import history
-from folkmoot.engine.activation import Asked, Audience, Project
-from folkmoot.engine.admission import Enclosure, admit, check_request, check_tools, enclosed
-from folkmoot.engine.claims import Shift
+from folkmoot.engine import admission, history
+from folkmoot.engine.activation import RunClient, RunnableProject, RunRequest
+from folkmoot.engine.claims import WorkerOptions
 from folkmoot.engine.commands import CancelRun, CloseSession, find_item, read_inbox
 from folkmoot.engine.history import Fork
-from folkmoot.engine.local import encoded
-from folkmoot.engine.runs import run_list, run_row
-from folkmoot.engine.workshop import NOT_SHARED, Surroundings, Workshop, as_tools, load_project
+from folkmoot.engine.local import encode_graph
+from folkmoot.engine.runs import find_run_row, list_runs
+from folkmoot.engine.workshop import NOT_SHARED, ProjectWiring, Surroundings, as_tools, load_project
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.operations.project import OpenProject
 from folkmoot.operations.records import RECORDS
-from folkmoot.orchestration.inbox import Answerer, Attendance
-from folkmoot.orchestration.invocation import Ear, HearSpan
+from folkmoot.orchestration.inbox import InboxOptions, ItemHandler
+from folkmoot.orchestration.invocation import SpanTokenListener, TokenListeners
 from folkmoot.ports import Filter, ItemQuery, Journal, Model, Query, RunQuery
 from folkmoot.tools.registry import FunctionTool
 from folkmoot.views.result import Result
 from folkmoot.views.sessions import Gated, LiveChild, gates, live_children
 
 if TYPE_CHECKING:
-    from folkmoot.engine.collaboration import Control
-    from folkmoot.engine.outlets import Bus
-    from folkmoot.engine.replay import Replayed
-    from folkmoot.engine.sinking import Sinking
-    from folkmoot.engine.watch import Watch
+    from folkmoot.engine.collaboration import WorkSessionControl
+    from folkmoot.engine.outlets import EventBus
+    from folkmoot.engine.replay import ReplayResult
+    from folkmoot.engine.sinking import SinkFeeder
+    from folkmoot.engine.watch import TaskWatcher
     from folkmoot.engine.workers import Worker
     from folkmoot.loader.load import Loaded
     from folkmoot.views.difference import Difference
@@ -55,7 +54,7 @@ PINS_STAY = 3_600.0
 class Folkmoot:
     """A project that is open: loaded once, with its journal, ready to run agents."""
 
-    def __init__(self, loaded: Loaded, journal: Journal, workshop: Workshop) -> None:
+    def __init__(self, loaded: Loaded, journal: Journal, workshop: ProjectWiring) -> None:
         self.folder = workshop.folder
         self.graph = loaded.graph
         self.warnings = loaded.warnings
@@ -65,7 +64,7 @@ class Folkmoot:
         self._engine.after = self._settle_step
         self._workshop = workshop
         self._admitted: set[str] = set()
-        self._encoded = encoded(loaded.graph)
+        self._encoded = encode_graph(loaded.graph)
         self._pins_kept = workshop.clock.monotonic()
         self._project = workshop.project(loaded.graph, journal.keep(self._encoded))
         self._pinned_projects = {self._project.graph_id: self._project}
@@ -92,7 +91,7 @@ class Folkmoot:
         """
         around = around or Surroundings()
         async with AsyncExitStack() as stack:
-            workshop = Workshop(Path(folder), as_tools(tools), models or {}, around, RECORDS)
+            workshop = ProjectWiring(Path(folder), as_tools(tools), models or {}, around, RECORDS)
             loaded = load_project(
                 folder, tools=workshop.tools, overrides=overrides, env=around.env, only=only
             )
@@ -117,9 +116,9 @@ class Folkmoot:
 
         async with AsyncExitStack() as stack:
             around = around or Surroundings()
-            workshop = Workshop(Path(folder), as_tools(tools), models or {}, around, RECORDS)
+            workshop = ProjectWiring(Path(folder), as_tools(tools), models or {}, around, RECORDS)
             journal = workshop.open_journal(stack)
-            pinned = Loaded(graph=await history.pinned_graph(journal, run_id), warnings=(), settings=())
+            pinned = Loaded(graph=await history.read_pinned_graph(journal, run_id), warnings=(), settings=())
             yield cls(pinned, journal, workshop)
 
     async def run(  # noqa: PLR0913  # because whoever asks says it all here
@@ -127,11 +126,11 @@ class Folkmoot:
         agent: str,
         request: str,
         *,
-        hear: HearSpan | Ear | None = None,
-        answer: Answerer | None = None,
+        hear: SpanTokenListener | TokenListeners | None = None,
+        answer: ItemHandler | None = None,
         wait: bool = False,
         errand: Errand = Errand(),
-        attachments: Sequence[Enclosure] = (),
+        attachments: Sequence[admission.AttachmentInput] = (),
     ) -> Result:
         """Run an agent to its end. A run that fails is a result too; cancelling this call cancels the run.
 
@@ -149,18 +148,18 @@ class Folkmoot:
     async def _settle_step(self, result: Result) -> None:
         """What is not settled now, because the journal is away or the process dies, the watch finds later."""
         if result.success and result.errand.completes_step:
-            from folkmoot.engine.collaboration import settle
+            from folkmoot.engine.collaboration import complete_step_of_run
 
             with suppress(FolkmootError):
-                await settle(self.moot, result.run_id)
+                await complete_step_of_run(self.moot, result.run_id)
 
     def _admit(self, name: str, request: str) -> Agent:
         """Refuse what cannot run; see that what a run is pinned to is kept."""
         chosen = self.agent(name)
         if chosen.file not in self._admitted:
-            admit(self.graph, chosen, self._workshop.missing_key)
+            admission.check_runnable(self.graph, chosen, self._workshop.missing_key)
             self._admitted.add(chosen.file)
-        check_request(chosen, request)
+        admission.check_request(chosen, request)
         self._keep_pins()
         return chosen
 
@@ -177,8 +176,8 @@ class Folkmoot:
         self,
         run_id: str,
         *,
-        hear: HearSpan | Ear | None = None,
-        answer: Answerer | None = None,
+        hear: SpanTokenListener | TokenListeners | None = None,
+        answer: ItemHandler | None = None,
         wait: bool = False,
         with_current_files: bool = False,
     ) -> Result:
@@ -188,9 +187,9 @@ class Folkmoot:
         current, audience = self._project if with_current_files else None, _audience(hear, answer, wait=wait)
         return await self._engine.resume(run_id, self._pinned, audience, current)
 
-    def enclose(self, errand: Errand, attachments: Sequence[Enclosure]) -> Errand:
+    def enclose(self, errand: Errand, attachments: Sequence[admission.AttachmentInput]) -> Errand:
         """The errand with what is attached to its request, which is kept in the journal from here on."""
-        return enclosed(
+        return admission.attach_files(
             errand, attachments, lambda content: self._journal.keep(self.secrets.content(content))
         )
 
@@ -201,14 +200,14 @@ class Folkmoot:
         chosen = self._admit(agent, request)
         return await self._engine.submit(self._project, await self._asked(chosen, request, errand))
 
-    async def _asked(self, agent: Agent, request: str, errand: Errand) -> Asked:
+    async def _asked(self, agent: Agent, request: str, errand: Errand) -> RunRequest:
         """For the work session that takes the run, which may refuse it."""
-        check_tools(self.graph, self.kits, agent, errand.tools)
+        admission.check_tools(self.graph, self.kits, agent, errand.tools)
         if errand.work_session:
             errand = await self.moot.work_sessions.join(errand, agent.id, self.secrets.text(request))
-        return Asked(agent.file, request, errand)
+        return RunRequest(agent.file, request, errand)
 
-    def worker(self, shift: Shift) -> Worker:
+    def worker(self, shift: WorkerOptions) -> Worker:
         """Go on with whatever runs the workers of this project are woken for: `await moot.worker(shift).work()`."""
         return self._workshop.worker(self._engine, self._pinned, shift)
 
@@ -216,23 +215,27 @@ class Folkmoot:
         """Leave all runs that are run here to whoever goes on with them, when what is under way has ended."""
         self._engine.hand_over(at_once=at_once)
 
-    def sinking(self) -> Sinking:
+    def sinking(self) -> SinkFeeder:
         """Send events on to the sinks of this project, beside whatever else is done: `async with moot.sinking():`."""
         return self._workshop.sinking(self.graph)
 
-    def watch(self) -> Watch:
+    def watch(self) -> TaskWatcher:
         """See that no task falls asleep: `await moot.watch().work()`. With workers, they run what agents are told."""
-        from folkmoot.engine.collaboration import settle_all
-        from folkmoot.engine.watch import Watch
+        from folkmoot.engine.collaboration import complete_finished_steps
+        from folkmoot.engine.watch import TaskWatcher
 
-        own = (self.moot.decisions.settle_overdue, partial(settle_all, self.moot), self._workshop.write_files)
-        return Watch(self.moot, self._admit, self.submit if self._journal.shared else self.run, own)
+        own = (
+            self.moot.decisions.settle_overdue,
+            partial(complete_finished_steps, self.moot),
+            self._workshop.write_files,
+        )
+        return TaskWatcher(self.moot, self._admit, self.submit if self._journal.shared else self.run, own)
 
-    async def replay(self, run_id: str) -> Replayed:
+    async def replay(self, run_id: str) -> ReplayResult:
         """Let a run happen again from its journal, without any model, tool or network, and compare."""
-        from folkmoot.engine.replay import replay
+        from folkmoot.engine.replay import replay_run
 
-        return await replay(self._journal, run_id)
+        return await replay_run(self._journal, run_id)
 
     async def diff(self, a: str, b: str) -> Difference:
         """The first thing that two runs did otherwise, and what is not the same in the end."""
@@ -245,8 +248,8 @@ class Folkmoot:
         run_id: str,
         fork: Fork,
         *,
-        hear: HearSpan | Ear | None = None,
-        answer: Answerer | None = None,
+        hear: SpanTokenListener | TokenListeners | None = None,
+        answer: ItemHandler | None = None,
         wait: bool = False,
     ) -> Result:
         """Start a new run that begins as this one did, up to an entry, and goes on from there with real models. In a
@@ -256,16 +259,16 @@ class Folkmoot:
     async def branch(self, run_id: str, fork: Fork) -> str:
         """The name of a fork that nobody has gone on with yet."""
         past = await history.read_whole_history(self._journal, run_id)
-        graph = await history.forked_graph(self._journal, past, fork)
+        graph = await history.build_forked_graph(self._journal, past, fork)
         root = find_agent(graph, past.started.agent)
-        project = self._workshop.project(graph, self._journal.keep(encoded(graph)))
+        project = self._workshop.project(graph, self._journal.keep(encode_graph(graph)))
         self._pinned_projects[project.graph_id] = project
-        admit(graph, root, self._workshop.missing_key)
+        admission.check_runnable(graph, root, self._workshop.missing_key)
         if fork.request:
-            check_request(root, fork.request)
+            admission.check_request(root, fork.request)
         return await self._engine.fork(past, fork, project)
 
-    def _pinned(self, graph: bytes, graph_id: str) -> Project:
+    def _pinned(self, graph: bytes, graph_id: str) -> RunnableProject:
         """Made once: a worker stays, and meets the same files again."""
         if graph_id not in self._pinned_projects:
             decoded = msgspec.json.decode(graph, type=Graph)
@@ -325,21 +328,21 @@ class Folkmoot:
 
     async def prompt(self, run_id: str, at: int) -> tuple[Message, ...]:
         """The messages that a model was sent with the request at this entry, exactly."""
-        from folkmoot.engine.replay import prompt
+        from folkmoot.engine.replay import rebuild_prompt
 
-        return await prompt(self._journal, run_id, at)
+        return await rebuild_prompt(self._journal, run_id, at)
 
     async def graph_of(self, run_id: str) -> Graph:
         """The project as that run was pinned to it last."""
-        return await history.pinned_graph(self._journal, run_id)
+        return await history.read_pinned_graph(self._journal, run_id)
 
     async def runs(self, query: RunQuery = RunQuery()) -> list[RunRow]:
         """The runs of this project, newest first; all of them, or those that a query names."""
-        return await run_list(self._journal, query)
+        return await list_runs(self._journal, query)
 
     async def row(self, run_id: str) -> RunRow | None:
         """One line of that list; None if there is no such run."""
-        return await run_row(self._journal, run_id)
+        return await find_run_row(self._journal, run_id)
 
     async def item(self, id: str) -> Item:
         """One thing that waits, or waited, for someone. Raises `WrongUse` if there is none of this id."""
@@ -356,18 +359,18 @@ class Folkmoot:
         return await self._workshop.index().find(self._journal, wanted)
 
     @asynccontextmanager
-    async def bus(self) -> AsyncIterator[Bus]:
+    async def bus(self) -> AsyncIterator[EventBus]:
         """Hear what happens in this project from now on: `bus.subscribe("task.*", listener)`."""
-        from folkmoot.engine.outlets import Bus
+        from folkmoot.engine.outlets import EventBus
 
-        async with Bus(self._journal, self._workshop.clock, await self.position()) as bus:
+        async with EventBus(self._journal, self._workshop.clock, await self.position()) as bus:
             yield bus
 
     async def projected(self) -> dict[str, str]:
         """The files below `.folkmoot` that say what the journal says of this project's records, by path."""
-        from folkmoot.engine.outlets import projected
+        from folkmoot.engine.outlets import render_record_files
 
-        return await projected(self.moot)
+        return await render_record_files(self.moot)
 
     async def position(self) -> int:
         """Where the journal ends now: follow from here to see only what is to come."""
@@ -381,7 +384,7 @@ class Folkmoot:
         return project
 
     @property
-    def control(self) -> Control:
+    def control(self) -> WorkSessionControl:
         """Pause, resume and stop work sessions together with their runs: `await moot.control.pause(id)`."""
         return self.moot.control
 
@@ -390,6 +393,8 @@ class Folkmoot:
         return find_agent(self.graph, name)
 
 
-def _audience(hear: HearSpan | Ear | None, answer: Answerer | None, *, wait: bool) -> Audience:
-    ear = hear if hear is None or isinstance(hear, Ear) else Ear(hear)
-    return Audience(ear=ear, attendance=Attendance(answer=answer, stay=wait))
+def _audience(
+    hear: SpanTokenListener | TokenListeners | None, answer: ItemHandler | None, *, wait: bool
+) -> RunClient:
+    ear = hear if hear is None or isinstance(hear, TokenListeners) else TokenListeners(hear)
+    return RunClient(ear=ear, attendance=InboxOptions(answer=answer, stay=wait))

@@ -15,8 +15,8 @@ from a2a.client import Client, ClientConfig, ClientFactory
 from a2a.types import Message, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState
 
 from folkmoot import Folkmoot
-from folkmoot.http.server import application, listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import build_application, run_server
+from folkmoot.http.state import ServerOptions, ServerState
 from folkmoot.protocols.a2a import a2a_routes
 from tests.cli.conftest import PROGRAM, wait_for
 from tests.ports import free_port
@@ -117,8 +117,8 @@ def server(tmp_path_factory):
 @asynccontextmanager
 async def behind_the_door(moot: Folkmoot, port: int = 0, *, token: str = "") -> AsyncIterator[str]:
     """As `folkmoot serve` puts it together, in this process; its address."""
-    house = ServerState(moot=moot, door=Door(port=port, token=token))
-    async with house.room, listening(house, application(house, a2a_routes(house))) as address:
+    house = ServerState(moot=moot, door=ServerOptions(port=port, token=token))
+    async with house.room, run_server(house, build_application(house, a2a_routes(house))) as address:
         yield address.rstrip("/")
 
 

@@ -19,7 +19,7 @@ from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened
-from folkmoot.engine.collaboration import Collaboration, gathered
+from folkmoot.engine.collaboration import Collaboration, open_collaboration
 from tests.desk import made_mine
 
 Word = Callable[[str, str], str]
@@ -141,7 +141,7 @@ async def _collaborate(moot: Folkmoot, word: Word) -> None:
     seats = [Seat(moot.agent(name).role, agent=name) for name in team]
     goal = word("goal", "Add a health check to the shop")
     opening = WorkSessionOpened(goal, constraints=(word("constraint", "no downtime"),))
-    id = (await gathered(moot.moot, opening, seats, "a chance")).id
+    id = (await open_collaboration(moot.moot, opening, seats, "a chance")).id
 
     async def start(agent: str, request: str, errand: Errand) -> Any:
         return await moot.run(agent, request, errand=errand)

@@ -9,15 +9,15 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from folkmoot import Folkmoot
-from folkmoot.http.server import application
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import build_application
+from folkmoot.http.state import ServerOptions, ServerState
 
 
 @asynccontextmanager
 async def serving(moot: Folkmoot) -> AsyncIterator[str]:
     """The address of its page, for as long as the block lasts."""
-    house = ServerState(moot=moot, door=Door())
-    async with listening(application(house)) as home:
+    house = ServerState(moot=moot, door=ServerOptions())
+    async with listening(build_application(house)) as home:
         yield home
     await house.carrying.close()
 

@@ -4,8 +4,8 @@ import asyncio
 
 from playwright.async_api import expect
 
-from folkmoot.http.server import application
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import build_application
+from folkmoot.http.state import ServerOptions, ServerState
 from tests.browser.serving import listening
 from tests.browser.visitor import visiting
 from tests.fakes import fake
@@ -23,8 +23,8 @@ async def test_what_happened_while_the_connection_was_broken_is_there_afterwards
     running = asyncio.create_task(moot.run("desk.ai", "Twice!"))
     await ledger.reached.wait()
     [row] = await moot.runs()
-    served = ServerState(moot=moot, door=Door())
-    async with listening(application(served)) as home, visiting(browser, home) as visitor:
+    served = ServerState(moot=moot, door=ServerOptions())
+    async with listening(build_application(served)) as home, visiting(browser, home) as visitor:
         asked = []
         visitor.page.on("request", lambda request: asked.append(request.url))
         await visitor.go(f"/runs/{row.run_id}")

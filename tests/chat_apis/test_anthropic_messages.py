@@ -5,7 +5,7 @@ import httpx
 import msgspec
 import pytest
 
-from folkmoot.http.state import Door
+from folkmoot.http.state import ServerOptions
 from tests.chat_apis.conftest import AGENTS
 from tests.chat_apis.serving import Server
 from tests.http.doors import TOKEN, serving
@@ -212,7 +212,7 @@ def test_tokens_are_counted_by_the_guess_that_the_house_reserves_with(client):
 
 async def test_a_token_is_taken_as_api_key_and_without_it_the_error_has_the_form_of_the_client(desk):
     at = desk({"desk": ""}, {"desk": ["Hello."]})
-    async with serving(at, Door(port=0, token=TOKEN)) as guarded:
+    async with serving(at, ServerOptions(port=0, token=TOKEN)) as guarded:
         async with anthropic.AsyncAnthropic(base_url=guarded.address, api_key=TOKEN) as client:
             said = await client.messages.create(model="desk", max_tokens=10, messages=[user("hi")])
         assert said.content[0].text == "Hello."

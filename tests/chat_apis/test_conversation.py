@@ -7,7 +7,7 @@ from folkmoot.domain.events import RunParked, RunStarted
 from folkmoot.domain.inbox_events import ClientAnswered, ClientCalled
 from folkmoot.domain.message import ToolCall
 from folkmoot.http.problems import ChatError
-from folkmoot.protocols.answers import AwaitedRun, reply_of
+from folkmoot.protocols.answers import AwaitedRun, build_reply
 from folkmoot.protocols.conversation import ChatMessage, ChatRequest, read_conversation
 from folkmoot.views.result import Result
 
@@ -96,4 +96,4 @@ def test_a_run_that_waits_again_before_it_has_heard_all_answers_is_not_over():
     other = ClientCalled("c3", 2, 1, "look", {})
     asks = after(*heard, other, RunParked(("c3",)))
     assert going.is_over(asks, len(events) + 4)
-    assert [call.id for call in reply_of(asks, going, "/").calls] == ["c3"]
+    assert [call.id for call in build_reply(asks, going, "/").calls] == ["c3"]

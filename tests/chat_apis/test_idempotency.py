@@ -13,7 +13,7 @@ import httpx
 import openai
 import pytest
 
-from folkmoot.http.state import Door
+from folkmoot.http.state import ServerOptions
 from tests.chat_apis.conftest import AGENTS, SCRIPT
 from tests.chat_apis.serving import Server, called, served, write
 from tests.chat_apis.test_openai_chat import WEATHER
@@ -142,7 +142,7 @@ async def test_an_answer_that_comes_again_after_a_restart_answers_nothing_else(d
 
     async def say(key: str) -> Any:
         async with (
-            serving(at, Door(port=0)) as door,
+            serving(at, ServerOptions(port=0)) as door,
             openai.AsyncOpenAI(base_url=f"{door.address}v1", api_key="-") as client,
         ):
             headers = {"Idempotency-Key": key}

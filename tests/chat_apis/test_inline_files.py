@@ -6,7 +6,7 @@ import pytest
 
 from folkmoot.domain.part import File
 from folkmoot.errors import WrongUse
-from folkmoot.protocols.content import file_of
+from folkmoot.protocols.content import read_file_part
 from tests.files import PDF, PNG
 
 PNG64, PDF64 = b64encode(PNG).decode(), b64encode(PDF).decode()
@@ -54,7 +54,7 @@ BASE64 = {"type": "base64", "media_type": "application/pdf", "data": PDF64}
     ],
 )
 def test_the_content_is_taken_from_every_form(part, file):
-    assert file_of(part) == file
+    assert read_file_part(part) == file
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_content_is_taken_from_every_form(part, file):
 )
 def test_nothing_is_fetched_for_a_client(part, why):
     with pytest.raises(WrongUse) as refused:
-        file_of(part)
+        read_file_part(part)
 
     assert why in str(refused.value)
     assert "send the content itself, as base64: nothing is fetched for a client" in str(refused.value)
@@ -93,4 +93,4 @@ def test_nothing_is_fetched_for_a_client(part, why):
 
 def test_broken_base64_is_named():
     with pytest.raises(WrongUse, match=r"image\.png is no base64"):
-        file_of({"type": "image_url", "image_url": "data:image/png;base64,%%%"})
+        read_file_part({"type": "image_url", "image_url": "data:image/png;base64,%%%"})

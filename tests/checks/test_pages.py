@@ -6,7 +6,7 @@ import pytest
 
 from checks.files import ROOT
 from checks.pages import faults
-from folkmoot.site.pages import library
+from folkmoot.site.pages import load_documentation
 from tests.site.shelf import BEGIN, CONTENTS, shelf
 
 
@@ -60,13 +60,13 @@ def test_code_without_a_known_language_is_a_fault(tmp_path, language):
 
 def test_the_documentation_itself_is_sound():
     """A-110."""
-    assert faults(library()) == []
+    assert faults(load_documentation()) == []
 
 
 def test_what_a_page_names_of_the_repository_is_there():
     named = {
         name
-        for page in library().pages.values()
+        for page in load_documentation().pages.values()
         for name in re.findall(r"`((?:tests|chaos|examples|bench)/[\w/.-]*)(?:::\w+)?`", page.source)
     }
 

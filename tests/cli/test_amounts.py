@@ -1,10 +1,10 @@
 import pytest
 
 from folkmoot.cli.output import (
-    between,
     counted,
-    dollars,
-    seconds,
+    format_dollars,
+    format_elapsed,
+    format_seconds,
 )
 
 
@@ -16,16 +16,16 @@ def test_one_is_not_many():
     ("amount", "text"), [(0, "$0.00"), (0.00001, "<$0.0001"), (0.0123, "$0.0123"), (12.345, "$12.35")]
 )
 def test_small_bills_keep_their_digits(amount, text):
-    assert dollars(amount) == text
+    assert format_dollars(amount) == text
 
 
 @pytest.mark.parametrize(
     ("elapsed", "text"), [(0.04, "0.0 s"), (59.9, "59.9 s"), (61, "1 m 01 s"), (7260, "2 h 01 m")]
 )
 def test_time_is_told_in_the_units_people_use(elapsed, text):
-    assert seconds(elapsed) == text
+    assert format_seconds(elapsed) == text
 
 
 def test_the_time_between_two_moments_needs_both():
-    assert between("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:02.500Z") == "2.5 s"
-    assert between("2026-01-01T00:00:00.000Z", None) == ""
+    assert format_elapsed("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:02.500Z") == "2.5 s"
+    assert format_elapsed("2026-01-01T00:00:00.000Z", None) == ""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.cli.perform import read_typed
+from folkmoot.cli.perform import parse_reply
 from folkmoot.domain.inbox import Item
 from folkmoot.views.inbox import described
 
@@ -28,7 +28,7 @@ def item(kind, **more):
     ],
 )
 def test_a_typed_line_is_a_word_of_its_kind_or_is_asked_for_again(kind, typed, meant):
-    reply = read_typed(item(kind), typed, "ann")
+    reply = parse_reply(item(kind), typed, "ann")
 
     assert (reply and (reply.word, reply.text)) == meant
     assert reply is None or reply.by == "ann"

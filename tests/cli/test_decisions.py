@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.cli.decisions import follow
+from folkmoot.cli.decisions import follow_decision
 from folkmoot.coordination.decision_service import Decisions
 from folkmoot.coordination.record_store import Author
 from folkmoot.domain.agent import Graph
@@ -77,7 +77,7 @@ async def test_the_live_view_follows_a_decision_until_it_is_made():
     id = (await decisions.propose(Author(), proposal, "chance")).id
     console = Console(file=screen, force_terminal=True, width=100)
 
-    following = asyncio.ensure_future(follow(decisions, id, console, clock))
+    following = asyncio.ensure_future(follow_decision(decisions, id, console, clock))
     await clock.advance(1)
     before = screen.getvalue()
     await decisions.vote(id, Author("ann"), "b")

@@ -1,7 +1,7 @@
 import pytest
 
 from folkmoot import Result
-from folkmoot.cli.failure import exit_code, finish
+from folkmoot.cli.failure import exit_code, write_result
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import (
     RunCancelled,
@@ -42,7 +42,7 @@ def test_a_run_that_waits_says_for_what_and_how_to_go_on(capsys):
     """O-22."""
     asked = ApprovalRequested("ap_1", 1, 1, "refund", {"euros": 5}, "h", "medium")
 
-    assert finish(result(asked, RunParked(waiting=("ap_1",))), as_json=False) == 6
+    assert write_result(result(asked, RunParked(waiting=("ap_1",))), as_json=False) == 6
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.splitlines()[:4] == [

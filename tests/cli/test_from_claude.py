@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.cli.from_claude import carried
+from folkmoot.cli.from_claude import convert_agent
 
 BILLING = """---
 name: billing
@@ -65,7 +65,7 @@ def test_what_could_not_be_carried_over_is_said_with_the_remedy(moved):
 
 
 def test_frontmatter_that_is_no_yaml_is_read_as_claude_code_does():
-    agent = carried("billing", BILLING)
+    agent = convert_agent("billing", BILLING)
 
     assert agent.file == "billing.ai"
     assert agent.text.startswith(
@@ -83,13 +83,13 @@ def test_frontmatter_that_is_no_yaml_is_read_as_claude_code_does():
     ],
 )
 def test_what_an_agent_had_without_naming_it_is_said_too(head, note):
-    (only,) = carried("a", f"---\n{head}\n---\nHello.\n").notes
+    (only,) = convert_agent("a", f"---\n{head}\n---\nHello.\n").notes
 
     assert only.startswith(note)
 
 
 def test_a_file_without_frontmatter_is_a_prompt():
-    assert carried("helper", "You help.\n").text == "---\ndescription: ''\n---\nYou help.\n"
+    assert convert_agent("helper", "You help.\n").text == "---\ndescription: ''\n---\nYou help.\n"
 
 
 def test_a_folder_without_agents_and_two_agents_of_one_name_are_refused(folkmoot, moved):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import folkmoot as package
-from folkmoot.cli.main import hoisted, main
+from folkmoot.cli.main import main, move_global_options_first
 from tests.cli.conftest import PROGRAM, ended, unread
 
 ANSWER = {"a": [{"report": "fine"}]}
@@ -44,7 +44,17 @@ def test_help_names_every_command_and_how_agents_work_together(folkmoot):
 def test_global_options_may_stand_after_the_command():
     given = ["run", "a.ai", "-v", "--set", "maxTurns=3", "--project=x", "text", "--", "-v"]
 
-    assert hoisted(given) == ["-v", "--set", "maxTurns=3", "--project=x", "run", "a.ai", "text", "--", "-v"]
+    assert move_global_options_first(given) == [
+        "-v",
+        "--set",
+        "maxTurns=3",
+        "--project=x",
+        "run",
+        "a.ai",
+        "text",
+        "--",
+        "-v",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +95,7 @@ def test_windows_is_refused_with_the_way_out(capsys):
 
 def test_a_fault_of_our_own_is_a_short_message_and_the_way_to_its_traceback(folkmoot, monkeypatch):
     folkmoot.write({"a": "description: a"}, ANSWER)
-    monkeypatch.setattr("folkmoot.cli.check.checked", lambda *_: 1 / 0)
+    monkeypatch.setattr("folkmoot.cli.check.check_project", lambda *_: 1 / 0)
 
     done = folkmoot("check")
     assert (done.code, done.out) == (1, "")
@@ -115,7 +125,7 @@ def test_the_log_file_holds_every_step_and_the_traceback(folkmoot):
 
 def test_a_traceback_goes_into_the_log_file(folkmoot, monkeypatch):
     folkmoot.write({"a": "description: a"}, ANSWER)
-    monkeypatch.setattr("folkmoot.cli.check.checked", lambda *_: 1 / 0)
+    monkeypatch.setattr("folkmoot.cli.check.check_project", lambda *_: 1 / 0)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
 
     done = folkmoot("--log-file", "broken.log", "check")

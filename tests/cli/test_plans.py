@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from folkmoot import FakeClock, MemoryJournal
-from folkmoot.cli.plans import follow
+from folkmoot.cli.plans import follow_plan
 from folkmoot.coordination import plan_steps as steps
 from folkmoot.coordination import plans as life
 from folkmoot.coordination.plan_service import Plans
@@ -125,7 +125,7 @@ async def test_the_live_view_follows_a_plan_until_it_is_done():
     await plans.change(id, ann, life.approve, committed=True)
     console = Console(file=screen, force_terminal=True, width=100)
 
-    following = asyncio.ensure_future(follow(plans, id, console, clock))
+    following = asyncio.ensure_future(follow_plan(plans, id, console, clock))
     await clock.advance(1)
     before = screen.getvalue()
     await plans.change(id, ann, steps.start, "s1")

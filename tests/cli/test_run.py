@@ -367,7 +367,7 @@ def test_json_on_interruption_before_anything_ran_is_a_document_too(folkmoot, mo
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("folkmoot.cli.perform.perform", interrupt)
+    monkeypatch.setattr("folkmoot.cli.perform.run_in_terminal", interrupt)
     folkmoot.write({"a": "description: a"}, {})
 
     done = folkmoot("run", "a.ai", "x", "--json")

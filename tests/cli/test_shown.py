@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.cli.output import in_one_line, shown
+from folkmoot.cli.output import format_one_line, sanitize_text
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ from folkmoot.cli.output import in_one_line, shown
     ],
 )
 def test_what_could_move_hide_or_recolour_text_is_spelled_out(text, safe):
-    assert shown(text) == safe
+    assert sanitize_text(text) == safe
 
 
 @given(st.text(st.characters(codec=None)))
 def test_no_text_leaves_a_control_character_and_every_stream_can_write_it(text):
-    safe = shown(text)
+    safe = sanitize_text(text)
 
     safe.encode()
     assert not [c for c in safe if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"]
@@ -36,9 +36,9 @@ def test_no_text_leaves_a_control_character_and_every_stream_can_write_it(text):
 
 @given(st.dictionaries(st.text(), st.text()))
 def test_json_stays_the_same_json(value):
-    assert json.loads(shown(json.dumps(value, ensure_ascii=False))) == value
+    assert json.loads(sanitize_text(json.dumps(value, ensure_ascii=False))) == value
 
 
 def test_a_place_of_one_line_gets_one_line():
-    assert in_one_line("a\n  b\tc") == "a b c"
-    assert in_one_line("abcdef", 4) == "abc…"
+    assert format_one_line("a\n  b\tc") == "a b c"
+    assert format_one_line("abcdef", 4) == "abc…"

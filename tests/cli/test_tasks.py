@@ -6,7 +6,7 @@ import io
 import pytest
 from rich.console import Console
 
-from folkmoot.cli.tasks import draw
+from folkmoot.cli.tasks import draw_task_list
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.operations.task_reading import ListTasks
 from tests.cli.conftest import SETTINGS, interrupted, wait_for
@@ -85,7 +85,7 @@ async def test_the_live_list_is_drawn_again_when_a_task_changes():
     at, screen = Moment(), Screen()
     task = await at.person("coder").start(NewTask("Mend\x1b[31m it"), "drawn")
     console = Console(file=screen, force_terminal=True, width=140, color_system=None)
-    drawing = asyncio.create_task(draw(at.journal, ListTasks(all=True), console))
+    drawing = asyncio.create_task(draw_task_list(at.journal, ListTasks(all=True), console))
     async with asyncio.timeout(60):
         await screen.shows("in_progress")
         await at.person().complete(task.id)

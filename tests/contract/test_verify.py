@@ -22,7 +22,7 @@ from folkmoot.domain.events import (
     ToolStarted,
 )
 from folkmoot.domain.inbox_events import ApprovalApproved, GateChanged, ToolSettled
-from folkmoot.engine.local import encoded
+from folkmoot.engine.local import encode_graph
 from folkmoot.ports import NewRun, Query
 from tests.desk import SETTINGS, look
 from tests.fakes import fake
@@ -92,9 +92,9 @@ class Forged:
 
     async def faults(self, *contents):
         journal = MemoryJournal()
-        for content in (encoded(self.graph), *contents):
+        for content in (encode_graph(self.graph), *contents):
             journal.keep(content)
-        self.change(0, graph=journal.keep(encoded(self.graph)), tools="")
+        self.change(0, graph=journal.keep(encode_graph(self.graph)), tools="")
         await journal.append("run-1", NewRun("nobody", 0.0), self.drafts)
         verdict = await verify(journal)
         self.notes = verdict.notes
@@ -477,7 +477,7 @@ async def test_a_pinned_project_that_cannot_be_read_is_found(forged):
 async def test_the_memory_of_a_check_does_not_grow_with_runs_that_have_ended(forged):
     """Only runs that are under way are remembered."""
     journal = MemoryJournal()
-    forged.change(0, graph=journal.keep(encoded(forged.graph)))
+    forged.change(0, graph=journal.keep(encode_graph(forged.graph)))
     for run in range(3):
         await journal.append(f"run-{run}", NewRun("nobody", 0.0), forged.drafts)
     checking = _Checking(journal, Verification())

@@ -4,8 +4,8 @@ from folkmoot import Folkmoot, MemoryJournal, Surroundings
 from folkmoot.coordination.record_store import Author
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.claims import Identity
-from folkmoot.engine.local import encoded
+from folkmoot.engine.claims import RunIdentity
+from folkmoot.engine.local import encode_graph
 from folkmoot.ports import NewRun, Query, Version
 from tests.desk import Desk
 
@@ -38,7 +38,7 @@ class Meeting(Desk):
 
     def named(self, _):
         self.count += 1
-        return Identity(f"run-{self.count}", "a seed nobody knows")
+        return RunIdentity(f"run-{self.count}", "a seed nobody knows")
 
     def open(self):
         around = Surroundings(env={}, clock=self.clock, journal=self.journal, identify=self.named)
@@ -113,7 +113,7 @@ async def test_an_agent_is_offered_the_tools_that_its_file_names_and_no_others(t
         "decision_vote",
         "decision_commit",
     ]
-    desk.identity = Identity("run-2", "a seed nobody knows")
+    desk.identity = RunIdentity("run-2", "a seed nobody knows")
     assert "decision_commit" not in (await desk.run("tester")).offered("tester")
 
 
@@ -148,7 +148,7 @@ async def test_a_run_cut_after_any_event_and_continued_proposes_and_votes_once(t
     async with whole.open() as moot:
         await moot.run("coder", "decide")
         made = await moot.moot.decisions.get(MADE_BY_CODER)
-        graph = encoded(moot.graph)
+        graph = encode_graph(moot.graph)
     run = [entry.draft async for entry in whole.journal.read(Query(stream="run-1"))]
     decision = [entry.draft async for entry in whole.journal.read(Query(stream=MADE_BY_CODER))]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from folkmoot import Folkmoot, MemoryJournal, Surroundings
-from folkmoot.engine.claims import Identity
-from folkmoot.engine.replay import replay
+from folkmoot.engine.claims import RunIdentity
+from folkmoot.engine.replay import replay_run
 from folkmoot.ports import Query, Version
 from tests.desk import SETTINGS
 
@@ -30,10 +30,10 @@ async def told(desk, reader, agent):
         FILES, {"ann": [note(), "ok"], "dan": [note("dan was here"), "ok"], reader: [read(agent), "ok"]}
     )
     for number, writer in enumerate(("ann", "dan"), start=2):
-        at.identity = Identity(f"run-{number}", "seed")
+        at.identity = RunIdentity(f"run-{number}", "seed")
         if writer != reader:
             await at.run(writer)
-    at.identity = Identity("run-1", "seed")
+    at.identity = RunIdentity("run-1", "seed")
     played = await at.run(reader)
     return next(one.text for one in played.model.heard[-1].messages if one.role == "tool")
 
@@ -59,7 +59,7 @@ async def test_notes_are_read_newest_first_in_later_runs_and_each_is_one_event(d
     at = desk(FILES, {"ann": [note("one"), note("two"), "ok"]})
     first = await at.run("ann")
     later = desk(FILES, {"ann": [read(), "ok"]})
-    later.journal, later.identity = at.journal, Identity("run-2", "seed")
+    later.journal, later.identity = at.journal, RunIdentity("run-2", "seed")
     played = await later.run("ann")
 
     assert [line[-3:] for line in played.model.heard[-1].messages[-1].text.splitlines()] == ["two", "one"]
@@ -92,7 +92,7 @@ async def test_a_note_whose_process_died_is_not_noted_twice(desk):
     await again.continued(played.drafts[:cut], journal=journal)
 
     assert [entry.draft async for entry in journal.read(Query(stream="memory_ann"))] == kept
-    assert (await replay(journal, "run-1")).equal
+    assert (await replay_run(journal, "run-1")).equal
 
 
 async def test_a_secret_stays_a_name_in_what_outlives_the_run(desk):

@@ -4,7 +4,7 @@ from folkmoot.coordination.plan_service import errand_for
 from folkmoot.coordination.plans import approve
 from folkmoot.coordination.record_store import Author
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.claims import Identity
+from folkmoot.engine.claims import RunIdentity
 from folkmoot.ports import Query, Version
 from tests.desk import SETTINGS, by_span
 
@@ -39,7 +39,7 @@ def call(tool, **arguments):
 
 async def played_by(at, agent, number, *turns, errand=None):
     """One run of an agent that does this."""
-    at.identity = Identity(f"run-{number}", "a seed nobody knows")
+    at.identity = RunIdentity(f"run-{number}", "a seed nobody knows")
     at.model = type(at.model)({agent: [*turns, "done"]}, sleep=at.clock.sleep)
     async with at.open() as moot:
         result = await moot.run(agent, "go", **({"errand": errand} if errand else {}))

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 import yaml
 
-from folkmoot.cli.main import app, hoisted
+from folkmoot.cli.main import app, move_global_options_first
 
 _TYPED = {"console": "$ ", "sh": "", "text": "  "}
 """What stands before a line that is typed."""
@@ -64,7 +64,7 @@ def commands(language: str, text: str) -> Iterator[list[str]]:
 def understand(words: list[str]) -> None:
     """Raises what the program would say about them; nothing is done."""
     command = _program()
-    context, rest, name = None, hoisted(words), "folkmoot"
+    context, rest, name = None, move_global_options_first(words), "folkmoot"
     while True:
         try:
             context = command.make_context(name, list(rest), parent=context)

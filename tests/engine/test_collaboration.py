@@ -13,8 +13,8 @@ from folkmoot.coordination.collaboration import AskMove, Move, Scene
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened
-from folkmoot.engine.claims import LEASE, alone
-from folkmoot.engine.collaboration import Collaboration, Stopped, gathered
+from folkmoot.engine.claims import LEASE, lock_record
+from folkmoot.engine.collaboration import Collaboration, CollaborationStop, open_collaboration
 from folkmoot.errors import WrongUse
 from folkmoot.ports import Query
 from tests.examples import copied
@@ -50,10 +50,12 @@ class Workplace:
         async with self.open() as moot:
             agents = members or tuple(agent.id for agent in moot.graph.agents.values())
             seats = [Seat(moot.agent(name).role, agent=name) for name in agents]
-            self.id = (await gathered(moot.moot, WorkSessionOpened(GOAL), seats, "a chance")).id
+            self.id = (await open_collaboration(moot.moot, WorkSessionOpened(GOAL), seats, "a chance")).id
         return self.id
 
-    async def carry_on(self, *, dies_at: int = -1, dies_after_run: int = -1) -> tuple[Stopped, Scene]:
+    async def carry_on(
+        self, *, dies_at: int = -1, dies_after_run: int = -1
+    ) -> tuple[CollaborationStop, Scene]:
         """Go on in a new process, which may die before a move, or right after a run before that is recorded."""
         moves = runs = 0
 
@@ -91,7 +93,7 @@ async def test_a_team_plans_carries_out_decides_hands_over_reviews_and_sums_up(w
     await workplace.gather()
     stopped, scene = await workplace.carry_on()
 
-    assert stopped == Stopped()
+    assert stopped == CollaborationStop()
     assert [change.state for change in scene.work.history] == [
         "Initialized", "TeamFormed", "Planning", "Executing", "Reviewing", "Executing", "Reviewing", "Completed",
     ]  # fmt: skip
@@ -209,7 +211,7 @@ async def test_a_plan_that_the_lead_rejects_is_revised_with_the_reason(workplace
     ]
     assert len(asked) == 3
     assert "Who watches at night?" in asked[1].blocks[0].text
-    assert (stopped, scene.work.state) == (Stopped(), "Error")
+    assert (stopped, scene.work.state) == (CollaborationStop(), "Error")
     assert "no plan was agreed on in 3 rounds: Who watches at night?" in scene.work.history[-1].reason
 
 
@@ -255,7 +257,7 @@ async def test_a_plan_that_gives_a_step_to_a_stranger_is_sent_back_with_the_name
     assert [move.purpose for move in asked] == ["plan/1", "plan/2", "plan/3"]
     said = "step s1 is given to 'the-night-shift', who carries out no steps; give it to coder, lead, operator"
     assert said in asked[1].blocks[0].text
-    assert (stopped, scene.work.state) == (Stopped(), "Error")
+    assert (stopped, scene.work.state) == (CollaborationStop(), "Error")
 
 
 async def test_members_with_long_names_can_take_a_step_over(workplace):
@@ -371,11 +373,11 @@ async def test_a_lead_that_cannot_approve_is_refused_with_the_remedy(workplace):
 async def test_one_process_at_a_time_carries_it_on(workplace):
     """D-27: who comes second is told, and asks nobody; when the first is gone, the next may."""
     await workplace.gather()
-    async with alone(workplace.journal, workplace.clock, workplace.id):
+    async with lock_record(workplace.journal, workplace.clock, workplace.id):
         await workplace.clock.advance(10 * LEASE)  # however long it takes
         second, _ = await workplace.carry_on()
     third, scene = await workplace.carry_on()
 
     assert second.why[0].startswith("another process carries it on, at ")
-    assert (third, scene.work.state) == (Stopped(), "Completed")
+    assert (third, scene.work.state) == (CollaborationStop(), "Completed")
     assert (await workplace.types()).count("run.started") == len(scene.askings)

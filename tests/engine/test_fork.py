@@ -16,7 +16,7 @@ from folkmoot import (
     tool,
 )
 from folkmoot.domain.message import Message, ToolCall
-from folkmoot.engine.claims import Identity
+from folkmoot.engine.claims import RunIdentity
 from folkmoot.ports import NewRun, Query
 from tests.desk import SETTINGS, look, write
 from tests.test_resume import PATTERNS, SAID
@@ -54,7 +54,7 @@ class Desks:
 
     def _identify(self, _):
         self.runs += 1
-        return Identity(f"run-{self.runs}", f"seed {self.runs}")
+        return RunIdentity(f"run-{self.runs}", f"seed {self.runs}")
 
     @asynccontextmanager
     async def open(self, script):

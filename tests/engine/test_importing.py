@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from folkmoot import MemoryJournal
 from folkmoot.contract.verify import verify
-from folkmoot.engine.runs import import_runs, prune, run_list
+from folkmoot.engine.runs import import_runs, list_runs, prune_runs
 from folkmoot.errors import Conflict, JournalDamaged
 from folkmoot.journal.codec import LIMIT
 from folkmoot.journal.copies import back_up, open_source, write_bundle
@@ -118,7 +118,7 @@ async def test_a_run_that_was_pruned_on_one_side_is_the_same_run(desk, tmp_path)
     await at.clock.advance(10)
     before, after, empty = (MemoryJournal(at.clock.monotonic) for _ in range(3))
     await import_runs(before, at.journal)
-    await prune(at.journal, await run_list(at.journal), at.clock)
+    await prune_runs(at.journal, await list_runs(at.journal), at.clock)
     await import_runs(after, at.journal)
 
     assert len(await texts(after)) == 1

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse
-from folkmoot.engine.replayer import _by_user
+from folkmoot.engine.replayer import _is_by_user
 from tests.fakes import fake
 from tests.orchestration.test_clarify import CALL, FILES, Ids, ask, called, refusal, results
 
@@ -77,7 +77,7 @@ async def test_a_reason_of_a_person_may_read_like_one_of_the_run_and_is_replayed
 
     destroyed = played.events("session.destroyed")
     assert [event.by for event in destroyed] == ["user", "run"]
-    assert [_by_user(event) for event in destroyed] == [True, False]
+    assert [_is_by_user(event) for event in destroyed] == [True, False]
     assert again.divergence == ""
 
 

@@ -9,7 +9,7 @@ from folkmoot import ScriptedModel
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunStarted
 from folkmoot.engine.commands import read_inbox
-from folkmoot.engine.runs import find_run, run_list, run_row
+from folkmoot.engine.runs import find_run, find_run_row, list_runs
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import Query, Version
@@ -76,12 +76,12 @@ async def test_rows_that_follow_each_entry_are_those_that_are_made_anew(shop):
         stream = entry.stream
         await copy.append(stream, Version(seen.get(stream, 0)), [entry.draft])
         seen[stream] = seen.get(stream, 0) + 1
-        runs, items = await run_list(copy), await read_inbox(copy)
-        assert await run_row(copy, stream) == next((row for row in runs if row.run_id == stream), None)
+        runs, items = await list_runs(copy), await read_inbox(copy)
+        assert await find_run_row(copy, stream) == next((row for row in runs if row.run_id == stream), None)
 
         await copy.rebuild()
 
-        assert (await run_list(copy), await read_inbox(copy)) == (runs, items)
+        assert (await list_runs(copy), await read_inbox(copy)) == (runs, items)
 
 
 async def test_a_look_costs_what_is_new(shop):

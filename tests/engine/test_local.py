@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot import MemoryJournal, WrongUse
-from folkmoot.engine.claims import Identity, _started, host_of, is_gone, this_process
+from folkmoot.engine.claims import RunIdentity, _read_start_time, host_of, is_owner_gone, this_process
 from folkmoot.errors import Held, OperationFailed
 from folkmoot.ports import NewRun
 
@@ -20,7 +20,7 @@ async def test_a_name_that_is_taken_is_drawn_again(desk):
     at = desk({"a": ""}, {"a": ["hi"]})
     names = iter(["run-1", "run-1", "run-2"])
     async with at.open() as moot:
-        moot._engine._identify = lambda _: Identity(next(names), "seed")
+        moot._engine._identify = lambda _: RunIdentity(next(names), "seed")
         first, second = await moot.run("a", "hi"), await moot.run("a", "hi")
 
     assert (first.run_id, second.run_id) == ("run-1", "run-2")
@@ -114,11 +114,11 @@ def test_this_process_is_alive_and_one_that_ended_is_gone():
     me = this_process()
     host = me.partition("/")[0]
 
-    assert not is_gone(me)
+    assert not is_owner_gone(me)
     assert me != this_process()
-    assert is_gone(f"{host}/999999999/1/x")
-    assert is_gone("/".join([*me.split("/")[:2], "another start", "x"]))
-    assert not is_gone("elsewhere/1/1/x")
+    assert is_owner_gone(f"{host}/999999999/1/x")
+    assert is_owner_gone("/".join([*me.split("/")[:2], "another start", "x"]))
+    assert not is_owner_gone("elsewhere/1/1/x")
 
 
 def test_of_a_process_on_another_machine_of_the_same_name_nothing_is_known():
@@ -126,21 +126,21 @@ def test_of_a_process_on_another_machine_of_the_same_name_nothing_is_known():
     name = this_process().partition("+")[0]
 
     assert name == socket.gethostname()
-    assert not is_gone(f"{name}+00000000/999999999/1/x")
-    assert not is_gone(f"{name}/999999999/1/x")
+    assert not is_owner_gone(f"{name}+00000000/999999999/1/x")
+    assert not is_owner_gone(f"{name}/999999999/1/x")
     assert host_of(this_process()) == name
 
 
 def test_a_process_that_is_dead_but_not_buried_is_gone_where_the_system_tells():
     me = this_process().split("/")
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
-        owner = f"{me[0]}/{process.pid}/{_started(process.pid)}/x"
-        assert not is_gone(owner)
+        owner = f"{me[0]}/{process.pid}/{_read_start_time(process.pid)}/x"
+        assert not is_owner_gone(owner)
 
         process.stdin.close()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
-        assert is_gone(owner) == Path("/proc/self/stat").exists()
+        assert is_owner_gone(owner) == Path("/proc/self/stat").exists()
 
 
 async def test_a_journal_that_was_away_is_attended_to_again(desk):

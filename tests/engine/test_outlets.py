@@ -7,8 +7,8 @@ from folkmoot.coordination.moot import Moot
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.settings import Settings
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.outlets import outlets
-from folkmoot.engine.sinking import Sinking
+from folkmoot.engine.outlets import build_sinks
+from folkmoot.engine.sinking import SinkFeeder
 from folkmoot.errors import WrongUse
 from tests.sinks.receiver import Answer, Receiver, happen, steps
 
@@ -25,8 +25,8 @@ async def test_each_kind_of_sink_gets_its_events_at_the_address_that_the_environ
             "team": SinkSettings("dashboard", url_env="TEAM"),
             "hook": SinkSettings("webhook", url_env="HOOK", secret_env="KEY"),
         }
-        made = outlets(tmp_path, env, Moot(journal, clock, Graph({}, Settings(sinks=sinks))))
-        assert await Sinking(journal, clock, made).once()
+        made = build_sinks(tmp_path, env, Moot(journal, clock, Graph({}, Settings(sinks=sinks))))
+        assert await SinkFeeder(journal, clock, made).once()
 
         assert (await chat.next()).titles == ["step.started"]
         assert (await team.next()).titles == ["Team"]
@@ -40,4 +40,4 @@ def test_no_file_is_written_outside_of_the_project(tmp_path):
     settings = Settings(sinks={"log": SinkSettings("ndjson", path="logs/x.ndjson")})
 
     with pytest.raises(WrongUse, match="the file of the sink 'log' would lie outside of the project"):
-        outlets(tmp_path / "project", {}, Moot(MemoryJournal(), FakeClock(), Graph({}, settings)))
+        build_sinks(tmp_path / "project", {}, Moot(MemoryJournal(), FakeClock(), Graph({}, settings)))

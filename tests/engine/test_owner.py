@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from folkmoot.engine.claims import alone
+from folkmoot.engine.claims import lock_record
 from folkmoot.engine.clock import SystemClock
 from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import NewRun
@@ -31,7 +31,7 @@ async def test_who_is_cancelled_while_it_claims_a_record_lets_go_of_it():
     await journal.append("ws_1", NewRun("", 30.0), [draft()])
 
     async def work() -> None:
-        async with alone(journal, SystemClock(), "ws_1"):
+        async with lock_record(journal, SystemClock(), "ws_1"):
             raise AssertionError
 
     working = asyncio.create_task(work())

@@ -9,7 +9,7 @@ from folkmoot.coordination.work_sessions import paused
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import Policy, WorkSessionOpened
-from folkmoot.engine.activation import Asked
+from folkmoot.engine.activation import RunRequest
 from folkmoot.engine.commands import is_paused
 from folkmoot.engine.local import LocalEngine
 from folkmoot.ports import Query
@@ -92,7 +92,7 @@ async def test_a_run_that_began_just_after_the_pause_asks_no_model(desk):
     async with at.open() as moot:
         work = await opened(moot)
         await moot.moot.work_sessions.change(work, paused())
-        asked = Asked("a.ai", "hello", Errand(work))  # admitted before
+        asked = RunRequest("a.ai", "hello", Errand(work))  # admitted before
 
         result = await moot._engine.start(moot._project, asked)
         replayed = await moot.replay("run-1")

@@ -9,7 +9,7 @@ from folkmoot import MemoryJournal
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RunBound, RunCancelled, RunParked, RunStarted
 from folkmoot.engine.claims import this_process
-from folkmoot.engine.procrastinate import Queue, select
+from folkmoot.engine.procrastinate import JobQueue, run_query
 from folkmoot.errors import Conflict, OperationFailed
 from folkmoot.journal.postgres.journal import PostgresJournal
 from folkmoot.journal.postgres.server import Line, Server
@@ -34,7 +34,7 @@ async def journal(storage):
 
 @pytest.fixture
 async def queue(storage):
-    queue = Queue(storage, "here")
+    queue = JobQueue(storage, "here")
     await queue.prepare()
     yield queue
     await queue.close()
@@ -109,7 +109,7 @@ async def test_a_run_that_is_bound_wakes_only_workers_of_its_label(journal, queu
     await journal.append("ours", LEFT, drafts(STARTED, RunBound("here")))
     await journal.append("theirs", LEFT, drafts(STARTED, RunBound("there")))
     await journal.wake(["ours", "theirs"])
-    there = Queue(storage, "there")
+    there = JobQueue(storage, "there")
 
     assert (await taken(queue), await taken(there)) == (["ours"], ["theirs"])
     await there.close()
@@ -155,7 +155,7 @@ async def test_forsaken_are_the_runs_that_should_go_on_and_that_nobody_has(journ
 
 
 async def test_tables_are_made_once_however_many_want_them(storage):
-    queues = [Queue(storage, "here") for _ in range(4)]
+    queues = [JobQueue(storage, "here") for _ in range(4)]
     await asyncio.gather(*(queue.prepare() for queue in queues))
 
     assert [await queue.take() for queue in queues] == [""] * 4
@@ -176,7 +176,7 @@ async def test_what_the_server_says_is_told_on_one_line_without_its_statements(s
     statement = "DO $$ BEGIN\n  PERFORM 1\n/\n0;\nEND $$"
 
     with pytest.raises(OperationFailed) as failed:
-        await line.use(partial(select, statement, None))
+        await line.use(partial(run_query, statement, None))
 
     assert str(failed.value).endswith(": division by zero")
     await line.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.engine.outlets import Difference, difference, write
+from folkmoot.engine.outlets import FileDifference, find_file_differences, update_files
 
 WANTED = {"tasks/coder/task_1.md": "# Task\n", "team-state.json": "{}\n"}
 
@@ -13,27 +13,27 @@ def test_what_is_missing_old_or_without_a_record_is_brought_up_and_the_rest_left
     (tmp_path / "tasks" / "task_9.md").write_text("of a task that is no more")
     (tmp_path / "notes.md").write_text("mine")
 
-    first = write(tmp_path, WANTED)
+    first = update_files(tmp_path, WANTED)
     (tmp_path / "team-state.json").write_text("edited")
-    second = write(tmp_path, WANTED)
+    second = update_files(tmp_path, WANTED)
 
-    assert first == Difference((*WANTED,), ("tasks/task_9.md",))
-    assert second == Difference(("team-state.json",))
+    assert first == FileDifference((*WANTED,), ("tasks/task_9.md",))
+    assert second == FileDifference(("team-state.json",))
     assert {path: (tmp_path / path).read_text() for path in WANTED} == WANTED
     assert (tmp_path / "notes.md").read_text() == "mine"
-    assert difference(tmp_path, WANTED) == Difference()
+    assert find_file_differences(tmp_path, WANTED) == FileDifference()
 
 
 def test_a_file_is_old_or_new_but_never_half(tmp_path, monkeypatch):
     """O-10: written beside its place, synced, renamed."""
-    write(tmp_path, WANTED)
+    update_files(tmp_path, WANTED)
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("folkmoot.journal.database.os.write", full)
     with pytest.raises(OSError, match="No space"):
-        write(tmp_path, {**WANTED, "team-state.json": '{"version": 1}\n'})
+        update_files(tmp_path, {**WANTED, "team-state.json": '{"version": 1}\n'})
 
     assert (tmp_path / "team-state.json").read_text() == "{}\n"
     assert {path.name for path in tmp_path.iterdir()} == {"tasks", "team-state.json"}

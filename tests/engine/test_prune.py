@@ -9,8 +9,8 @@ from folkmoot.app import PINS_STAY
 from folkmoot.contract.verify import verify
 from folkmoot.domain.events import RunPruned
 from folkmoot.engine import runs as pruning
-from folkmoot.engine.claims import Identity
-from folkmoot.engine.runs import prunable, prune, run_list
+from folkmoot.engine.claims import RunIdentity
+from folkmoot.engine.runs import list_runs, prune_runs, select_prunable
 from folkmoot.errors import WrongUse
 from folkmoot.journal.sqlite import SqliteJournal
 from folkmoot.ports import NewRun, Query
@@ -44,16 +44,18 @@ async def at(desk, tmp_path, request):
 
 
 async def ran(at, run):
-    at.identity = Identity(run, f"seed of {run}")
+    at.identity = RunIdentity(run, f"seed of {run}")
     return await at.run("desk.ai")
 
 
 async def pruned(at, older_than):
-    return await prune(at.journal, prunable(await run_list(at.journal), at.clock, older_than), at.clock)
+    return await prune_runs(
+        at.journal, select_prunable(await list_runs(at.journal), at.clock, older_than), at.clock
+    )
 
 
 async def statuses(at):
-    return {row.run_id: row.status for row in await run_list(at.journal)}
+    return {row.run_id: row.status for row in await list_runs(at.journal)}
 
 
 async def test_runs_that_ended_long_ago_go_and_their_tombstones_stay(at):
@@ -90,7 +92,7 @@ async def test_what_only_pruned_runs_name_goes_and_the_next_run_brings_its_proje
         for id in (artifact, graph):
             with pytest.raises(KeyError):
                 await at.journal.artifact(id)
-        at.identity = Identity("run-2", "another seed")
+        at.identity = RunIdentity("run-2", "another seed")
         await moot.run("desk.ai", "x")
 
     assert (await verify(at.journal)).faults == []
@@ -102,14 +104,14 @@ async def test_runs_that_wait_or_were_interrupted_or_are_young_stay(desk):
     at = desk(AGENTS, {"desk": [ASK, "seen"]}, tools=[look])
     await at.run("desk.ai")
     other = desk(AGENTS, {"desk": [LOOK, "seen"]}, tools=[look])
-    other.journal, other.clock, other.identity = at.journal, at.clock, Identity("done", "seed")
+    other.journal, other.clock, other.identity = at.journal, at.clock, RunIdentity("done", "seed")
     played = await other.run("desk.ai")
     await at.journal.append("cut", NewRun("host/0/0/gone", 0.0), played.drafts[:-1])
     await at.clock.advance(DAY)
 
     assert await statuses(at) == {"run-1": "waiting", "done": "completed", "cut": "interrupted"}
-    assert prunable(await run_list(at.journal), at.clock, 2 * DAY) == []
-    assert [row.run_id for row in prunable(await run_list(at.journal), at.clock, DAY / 2)] == ["done"]
+    assert select_prunable(await list_runs(at.journal), at.clock, 2 * DAY) == []
+    assert [row.run_id for row in select_prunable(await list_runs(at.journal), at.clock, DAY / 2)] == ["done"]
 
 
 async def test_a_pruned_run_is_over_for_good(at):
@@ -128,9 +130,11 @@ async def test_a_pruned_run_is_over_for_good(at):
 async def test_of_two_who_prune_at_once_one_does_it(at):
     await ran(at, "old")
     await at.clock.advance(DAY)
-    rows = prunable(await run_list(at.journal), at.clock, 1.0)
+    rows = select_prunable(await list_runs(at.journal), at.clock, 1.0)
 
-    both = await asyncio.gather(prune(at.journal, rows, at.clock), prune(at.journal, rows, at.clock))
+    both = await asyncio.gather(
+        prune_runs(at.journal, rows, at.clock), prune_runs(at.journal, rows, at.clock)
+    )
 
     assert sorted(done.entries > 0 for done in both) == [False, True]
     entries = [entry.event async for entry in at.journal.read(Query(stream="old"))]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from folkmoot import MemoryJournal
 from folkmoot.domain.events import LlmResponse, ToolFinished
 from folkmoot.domain.message import Message
-from folkmoot.engine.replay import replay
+from folkmoot.engine.replay import replay_run
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.ports import NewRun, Query
 from tests.golden import make
@@ -48,7 +48,7 @@ async def test_every_kind_of_run_happens_again_without_network_and_without_a_new
     at = await played(scene, tmp_path)
     asked, drafts = len(at.model.heard), await drafts_of(at.journal)
     offline()
-    again = await replay(at.journal, "run-1")
+    again = await replay_run(at.journal, "run-1")
 
     assert again.divergence == ""
     assert (again.equal, again.events, again.recorded) == (True, len(drafts), len(drafts))
@@ -63,7 +63,7 @@ async def test_a_run_that_has_not_ended_happens_again_as_far_as_it_got(scene, tm
     at = await played(scene, tmp_path)
     drafts = await drafts_of(at.journal)
     for cut in range(1, len(drafts)):
-        again = await replay(await with_drafts(at.journal, drafts[:cut]), "run-1")
+        again = await replay_run(await with_drafts(at.journal, drafts[:cut]), "run-1")
 
         assert again.equal, f"cut after {cut}: {again.divergence}"
         assert again.events == cut
@@ -98,7 +98,7 @@ async def test_whatever_is_changed_in_a_record_is_found_and_named(scene, tmp_pat
             case _:
                 continue
         forged = [*drafts[:place], replace(draft, event=other), *drafts[place + 1 :]]
-        again = await replay(await with_drafts(at.journal, forged), "run-1")
+        again = await replay_run(await with_drafts(at.journal, forged), "run-1")
 
         assert again.divergence.startswith("at 0"), place
 
@@ -107,7 +107,7 @@ async def test_what_is_missing_from_a_record_is_found(tmp_path):
     at = await played("patterns", tmp_path)
     drafts = await drafts_of(at.journal)
     gone = next(n for n, draft in enumerate(drafts) if draft.event.type == "advisor.completed")
-    again = await replay(await with_drafts(at.journal, drafts[:gone] + drafts[gone + 1 :]), "run-1")
+    again = await replay_run(await with_drafts(at.journal, drafts[:gone] + drafts[gone + 1 :]), "run-1")
 
     assert not again.equal
     assert again.divergence == (
@@ -120,7 +120,7 @@ async def test_a_golden_journal_replays_for_ever(name, offline):
     """C4, DESIGN 5: for every journal of every earlier release."""
     journal = await make.opened(name)
     offline()
-    again = await replay(journal, "run-1")
+    again = await replay_run(journal, "run-1")
 
     assert again.divergence == ""
     assert again.equal
@@ -130,7 +130,7 @@ async def test_there_is_a_golden_journal_of_every_kind_and_none_is_written_again
     assert set(SCENES) <= set(GOLDEN)
     assert not await make.make("patterns")
     assert await make.make("patterns", tmp_path)
-    again = await replay(await make.opened("patterns", tmp_path), "run-1")
+    again = await replay_run(await make.opened("patterns", tmp_path), "run-1")
     assert again.equal
 
 
@@ -142,11 +142,11 @@ async def test_the_order_among_parallel_branches_does_not_matter(tmp_path):
     first = drafts.index(law[0])
     rest = [draft for draft in drafts if draft not in (*law, *tax)]
     swapped = [*rest[:first], *tax, *law, *rest[first:]]
-    again = await replay(await with_drafts(at.journal, swapped), "run-1")
+    again = await replay_run(await with_drafts(at.journal, swapped), "run-1")
 
     assert swapped != drafts
     assert again.equal, again.divergence
-    assert again.state_hash == (await replay(at.journal, "run-1")).state_hash
+    assert again.state_hash == (await replay_run(at.journal, "run-1")).state_hash
 
 
 async def test_a_run_that_cannot_be_replayed_is_refused_with_the_reason(tmp_path):
@@ -154,14 +154,14 @@ async def test_a_run_that_cannot_be_replayed_is_refused_with_the_reason(tmp_path
     drafts = await drafts_of(at.journal)
     old = [replace(drafts[0], event=replace(drafts[0].event, tools="")), *drafts[1:]]
     with pytest.raises(OperationFailed, match="without what its tools are"):
-        await replay(await with_drafts(at.journal, old), "run-1")
+        await replay_run(await with_drafts(at.journal, old), "run-1")
     with pytest.raises(WrongUse, match="there is no run 'nope'"):
-        await replay(at.journal, "nope")
+        await replay_run(at.journal, "nope")
 
 
 async def test_a_replay_that_is_cancelled_leaves_nothing_behind(tmp_path):
     at = await played("patterns", tmp_path)
-    replaying = asyncio.ensure_future(replay(at.journal, "run-1"))
+    replaying = asyncio.ensure_future(replay_run(at.journal, "run-1"))
     for _ in range(20):
         await asyncio.sleep(0)
     replaying.cancel()

@@ -11,7 +11,14 @@ from folkmoot import FakeClock, MemoryJournal
 from folkmoot.domain.entry import Entry, role
 from folkmoot.domain.events import SystemError
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.sinking import Outlet, Sinking, lag, move, pause_after, standing
+from folkmoot.engine.sinking import (
+    ConfiguredSink,
+    SinkFeeder,
+    compute_retry_delay,
+    count_lag,
+    move_sink,
+    read_sink_state,
+)
 from folkmoot.errors import OperationFailed, SinkFailed
 from folkmoot.ports import Query
 from tests.desk import SETTINGS, Desk
@@ -87,10 +94,10 @@ async def test_nothing_is_written_for_a_sink_to_which_nothing_happens(journal, c
     """Its own entries, and those of other sinks, are never sent on."""
     one, other = Taking(), Taking()
     await happen(journal, *steps(1, 2))
-    outlets = [Outlet("one", EVERYTHING, one), Outlet("other", EVERYTHING, other)]
+    outlets = [ConfiguredSink("one", EVERYTHING, one), ConfiguredSink("other", EVERYTHING, other)]
 
     for _ in range(3):
-        await Sinking(journal, clock, outlets).once()
+        await SinkFeeder(journal, clock, outlets).once()
 
     assert one.seqs == other.seqs == [[1, 2]]
     assert len([entry async for entry in journal.read(Query(prefix="sink_"))]) == 2
@@ -175,12 +182,12 @@ async def test_a_failing_sink_touches_neither_a_run_nor_another_sink(tmp_path):
     sound = Taking()
     settings = SinkSettings("ndjson", events=("*",), window=0.0)
     outlets = [
-        Outlet("broken", settings, broken),
-        Outlet("wrong", settings, wrong),
-        Outlet("sound", settings, sound),
+        ConfiguredSink("broken", settings, broken),
+        ConfiguredSink("wrong", settings, wrong),
+        ConfiguredSink("sound", settings, sound),
     ]
 
-    async with Sinking(desk.journal, desk.clock, outlets):
+    async with SinkFeeder(desk.journal, desk.clock, outlets):
         played = await desk.run("a.ai")
         failed = await noted(desk.journal, "milestone.sync_failed")
 
@@ -188,7 +195,7 @@ async def test_a_failing_sink_touches_neither_a_run_nor_another_sink(tmp_path):
     assert played.types == alone.types
     assert [failure.sink for failure in failed] == ["broken"]
     assert [entry.event.type for batch in sound.batches for entry in batch] == played.types
-    assert (await standing(desk.journal, "broken")).seq == 0
+    assert (await read_sink_state(desk.journal, "broken")).seq == 0
 
 
 async def test_a_program_feeds_the_sinks_of_its_project_beside_its_runs(tmp_path):
@@ -221,9 +228,9 @@ async def test_that_a_sink_fails_is_an_event_for_operators_and_for_no_other_view
         ("chat", "127.0.0.1 answered 404", 0)
     ]
     assert role(failed[0].draft) == "system.observability"
-    assert (await standing(journal, "chat")).failed == "127.0.0.1 answered 404"
+    assert (await read_sink_state(journal, "chat")).failed == "127.0.0.1 answered 404"
     assert await feeding(journal, clock, Taking(), EVERYTHING).once()
-    assert (await standing(journal, "chat")).failed == ""
+    assert (await read_sink_state(journal, "chat")).failed == ""
 
 
 async def test_a_bug_in_a_sink_is_a_failure_like_any_other(journal, clock):
@@ -243,11 +250,11 @@ async def test_a_sink_can_be_moved_back_to_get_everything_again(journal, clock):
     await happen(journal, *steps(1, 2), SystemError("broken"))
     settings = SinkSettings("ndjson")
     await feeding(journal, clock, sink, settings).once()
-    assert await lag(journal, settings, await standing(journal, "chat")) == 0
+    assert await count_lag(journal, settings, await read_sink_state(journal, "chat")) == 0
 
-    await move(journal, clock, "chat", 0)
+    await move_sink(journal, clock, "chat", 0)
 
-    assert await lag(journal, settings, await standing(journal, "chat")) == 2
+    assert await count_lag(journal, settings, await read_sink_state(journal, "chat")) == 2
     await feeding(journal, clock, sink, settings).once()
     assert sink.seqs == [[1, 2], [1, 2]]
 
@@ -267,4 +274,4 @@ async def test_a_sink_can_be_moved_back_to_get_everything_again(journal, clock):
 )
 def test_the_next_try_comes_later_each_time_or_when_the_sink_says(attempt, failure, seconds):
     """E-66: retry-after is honoured; otherwise the pauses grow."""
-    assert pause_after(attempt, failure) == seconds
+    assert compute_retry_delay(attempt, failure) == seconds

@@ -14,7 +14,7 @@ from folkmoot.coordination.watch_rules import Move, Rule, due
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.task import Task
-from folkmoot.engine.watch import Watch
+from folkmoot.engine.watch import TaskWatcher
 from folkmoot.errors import Conflict
 from folkmoot.ports import Query, Version
 from tests.simulation import World, found_by
@@ -23,7 +23,7 @@ from tests.watching import HOUR, MINUTE, Post
 SEEDS = range(100)
 
 
-class WithoutLock(Watch):
+class WithoutLock(TaskWatcher):
     """Looks again before it acts, but writes whatever came in between."""
 
     async def _recorded(self, rule: Rule, task: Task) -> Move | None:
@@ -56,7 +56,7 @@ class WithoutSecondLook(WithoutLock):
                 self._tell(move)
 
 
-class SendsFirst(Watch):
+class SendsFirst(TaskWatcher):
     """Tells the agent, and records it when that is done."""
 
     async def _attend(self, task: Task, sight: Sight, rules: Sequence[Rule]) -> None:
@@ -68,25 +68,25 @@ class SendsFirst(Watch):
             await self._recorded(lambda task, sight, move=move: move, task)
 
 
-class Unguarded(Watch):
+class Unguarded(TaskWatcher):
     """Lets whatever goes wrong fly."""
 
     async def _guarded(self, work: Callable[[], Awaitable[None]], task: str = "") -> None:
         await work()
 
 
-async def both(post: Post, kind: type[Watch], *others: Awaitable[Any]) -> None:
+async def both(post: Post, kind: type[TaskWatcher], *others: Awaitable[Any]) -> None:
     """Two watchers look at the same time, and others do something meanwhile."""
     watchers = [post.watcher(kind) for _ in range(2)]
     await asyncio.gather(*(watch.tick() for watch in watchers), *others)
     await asyncio.gather(*(watch.told() for watch in watchers))
 
 
-def fails(kind: type[Watch], scene: Callable[[Post, type[Watch]], Awaitable[bool]]) -> list[int]:
+def fails(kind: type[TaskWatcher], scene: Callable[[Post, type[TaskWatcher]], Awaitable[bool]]) -> list[int]:
     return found_by(SEEDS, lambda world: scene(Post(world.journal, world.clock), kind))
 
 
-async def two_prompts(post: Post, kind: type[Watch]) -> bool:
+async def two_prompts(post: Post, kind: type[TaskWatcher]) -> bool:
     await post.task()
     await post.clock.sleep(4 * MINUTE)
     await both(post, kind)
@@ -96,10 +96,10 @@ async def two_prompts(post: Post, kind: type[Watch]) -> bool:
 def test_fix_1_two_watchers_give_an_idle_agent_one_prompt():
     """E-35, X-E4."""
     assert len(fails(WithoutLock, two_prompts)) > 10
-    assert fails(Watch, two_prompts) == []
+    assert fails(TaskWatcher, two_prompts) == []
 
 
-async def two_requests(post: Post, kind: type[Watch]) -> bool:
+async def two_requests(post: Post, kind: type[TaskWatcher]) -> bool:
     await post.blocked("tester", "ops")
     await both(post, kind)
     return len(post.crew.told) != 1
@@ -108,10 +108,10 @@ async def two_requests(post: Post, kind: type[Watch]) -> bool:
 def test_fix_2_two_watchers_make_one_unblock_request():
     """E-36, X-E4: the lock."""
     assert len(fails(WithoutLock, two_requests)) > 10
-    assert fails(Watch, two_requests) == []
+    assert fails(TaskWatcher, two_requests) == []
 
 
-async def asked_in_vain(post: Post, kind: type[Watch]) -> bool:
+async def asked_in_vain(post: Post, kind: type[TaskWatcher]) -> bool:
     """Whether somebody is asked about a task after it was resumed."""
     task = await post.blocked("tester")
     await asyncio.gather(post.watcher(kind).tick(), post.agent("coder").resume(task.id))
@@ -122,10 +122,10 @@ async def asked_in_vain(post: Post, kind: type[Watch]) -> bool:
 def test_fix_3_a_task_that_is_resumed_between_look_and_lock_is_not_asked_about():
     """E-36, X-E4: read again under the lock."""
     assert len(fails(WithoutSecondLook, asked_in_vain)) > 5
-    assert fails(Watch, asked_in_vain) == []
+    assert fails(TaskWatcher, asked_in_vain) == []
 
 
-async def killed_alive(post: Post, kind: type[Watch]) -> bool:
+async def killed_alive(post: Post, kind: type[TaskWatcher]) -> bool:
     """Whether a task is given up after somebody worked on it."""
     task = await post.task()
     await post.clock.sleep(25 * HOUR)
@@ -137,10 +137,10 @@ async def killed_alive(post: Post, kind: type[Watch]) -> bool:
 def test_fix_4_activity_in_the_gap_keeps_a_task_from_being_interrupted():
     """E-37, X-E4."""
     assert len(fails(WithoutSecondLook, killed_alive)) > 5
-    assert fails(Watch, killed_alive) == []
+    assert fails(TaskWatcher, killed_alive) == []
 
 
-async def b_is_forgotten(post: Post, kind: type[Watch]) -> bool:
+async def b_is_forgotten(post: Post, kind: type[TaskWatcher]) -> bool:
     await post.task("coder")
     await post.task("tester")
     await post.clock.sleep(4 * MINUTE)
@@ -162,10 +162,10 @@ async def b_is_forgotten(post: Post, kind: type[Watch]) -> bool:
 def test_fix_5_what_goes_wrong_with_one_agent_does_not_stop_the_others():
     """E-38, X-E4."""
     assert fails(Unguarded, b_is_forgotten) == [*SEEDS]
-    assert fails(Watch, b_is_forgotten) == []
+    assert fails(TaskWatcher, b_is_forgotten) == []
 
 
-async def two_reminders(post: Post, kind: type[Watch]) -> bool:
+async def two_reminders(post: Post, kind: type[TaskWatcher]) -> bool:
     """A slow send, and a second look while the agent is being told."""
     task = await post.blocked("tester")
     await post.clock.sleep(1)
@@ -178,7 +178,7 @@ async def two_reminders(post: Post, kind: type[Watch]) -> bool:
     return post.crew.told.count(("coder", task.id)) != 1
 
 
-async def _later(post: Post, kind: type[Watch]) -> None:
+async def _later(post: Post, kind: type[TaskWatcher]) -> None:
     await post.clock.sleep(0.001)
     await post.watcher(kind).tick()
 
@@ -186,7 +186,7 @@ async def _later(post: Post, kind: type[Watch]) -> None:
 def test_fix_6_a_reminder_is_recorded_before_it_is_sent():
     """E-39, X-E4: a slow send and a second tick give one reminder."""
     assert len(fails(SendsFirst, two_reminders)) > 5
-    assert fails(Watch, two_reminders) == []
+    assert fails(TaskWatcher, two_reminders) == []
 
 
 @pytest.mark.parametrize("watchers", [2, 5])
@@ -198,7 +198,7 @@ def test_any_number_of_watchers_never_double_a_prompt(watchers):
         task = await post.task()
         looking = [post.watcher() for _ in range(watchers)]
 
-        async def keep(watch: Watch) -> None:
+        async def keep(watch: TaskWatcher) -> None:
             for _ in range(15):
                 await watch.tick()
                 await world.clock.sleep(100 + 40 * world.chance.random())

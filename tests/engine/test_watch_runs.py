@@ -11,7 +11,7 @@ from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.task_service import AgentTasks
 from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.task import Blocking
-from folkmoot.engine.claims import Identity
+from folkmoot.engine.claims import RunIdentity
 from folkmoot.ports import Query
 from tests.desk import Desk, blocks
 from tests.watching import HOUR, MINUTE
@@ -29,7 +29,7 @@ async def opened(desk: Desk) -> AsyncIterator[Hall]:
         env={},
         clock=desk.clock,
         journal=desk.journal,
-        identify=lambda _: Identity(f"run-{next(names)}", "seed"),
+        identify=lambda _: RunIdentity(f"run-{next(names)}", "seed"),
     )
     async with Folkmoot.open(desk.folder, models={"scripted": desk.model}, around=around) as moot:
         yield Hall(desk, moot)

@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 
 from folkmoot import Folkmoot, ScriptedModel, Surroundings
-from folkmoot.http.server import listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import run_server
+from folkmoot.http.state import ServerOptions, ServerState
 from tests.desk import write
 from tests.fakes import fake
 
@@ -102,8 +102,8 @@ async def served(folder: Path, **door: Any) -> AsyncIterator[Client]:
         around=Surroundings(env={}),
     )
     async with opened as moot:
-        house = ServerState(moot=moot, door=Door(port=0, **door))
-        async with listening(house) as base, aiohttp.ClientSession() as session:
+        house = ServerState(moot=moot, door=ServerOptions(port=0, **door))
+        async with run_server(house) as base, aiohttp.ClientSession() as session:
             yield Client(house, base.rstrip("/"), session, bench)
         await house.carrying.close()
         house.room.leave_at_once()

@@ -13,8 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from folkmoot.http.server import application, listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import build_application, run_server
+from folkmoot.http.state import ServerOptions, ServerState
 from folkmoot.protocols.chat import CHAT_ROUTES
 from tests.desk import Desk
 
@@ -168,13 +168,13 @@ STREAMS: tuple[BaseRoute, ...] = (
 
 @asynccontextmanager
 async def serving(
-    desk: Desk, door: Door = Door(port=0), routes: Sequence[BaseRoute] = STREAMS
+    desk: Desk, door: ServerOptions = ServerOptions(port=0), routes: Sequence[BaseRoute] = STREAMS
 ) -> AsyncIterator[Served]:
     """With further routes that a guard has to look after."""
 
     async with desk.open() as moot:
         house = ServerState(moot=moot, door=door)
-        app = application(house, [CHAT_ROUTES])
+        app = build_application(house, [CHAT_ROUTES])
         app.router.routes.extend(routes)
-        async with listening(house, app) as address:
+        async with run_server(house, app) as address:
             yield Served(house, address)

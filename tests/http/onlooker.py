@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 from starlette.applications import Starlette
 
-from folkmoot.http.server import application, listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import build_application, run_server
+from folkmoot.http.state import ServerOptions, ServerState
 
 PATIENCE = 60.0
 """Seconds, for what comes over a socket or not at all."""
@@ -109,7 +109,7 @@ class Socket:
 
 @asynccontextmanager
 async def visited(moot) -> AsyncIterator[Visitor]:
-    house = ServerState(moot=moot, door=Door(port=0))
-    app = application(house)
-    async with listening(house, app) as address, aiohttp.ClientSession(address) as client:
+    house = ServerState(moot=moot, door=ServerOptions(port=0))
+    app = build_application(house)
+    async with run_server(house, app) as address, aiohttp.ClientSession(address) as client:
         yield Visitor(house, app, client)

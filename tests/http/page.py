@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from folkmoot.http.server import application
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import build_application
+from folkmoot.http.state import ServerOptions, ServerState
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Shown:
 class Browser:
     def __init__(self, house: ServerState) -> None:
         self.house = house
-        self._app = application(house)
+        self._app = build_application(house)
 
     async def get(self, address: str) -> Shown:
         return await self._ask("GET", address, b"", {})
@@ -84,7 +84,7 @@ class Browser:
 async def browsing(desk):
     """The pages of a project; when it closes, whatever it began has come to its end."""
     async with desk.open() as moot:
-        house = ServerState(moot=moot, door=Door())
+        house = ServerState(moot=moot, door=ServerOptions())
         page = Browser(house)
         yield page
         await page.rest()

@@ -7,10 +7,10 @@ import aiohttp
 import pytest
 
 from folkmoot import Folkmoot, Surroundings
-from folkmoot.engine.claims import Shift
+from folkmoot.engine.claims import WorkerOptions
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.http.server import listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import run_server
+from folkmoot.http.state import ServerOptions, ServerState
 from folkmoot.ports import Query
 from tests.examples import copied
 from tests.http.api_client import Bench, Client
@@ -36,8 +36,8 @@ def edit(folder, file, old, new):
 async def served(folder):
     """As `folkmoot serve` does it: with everything that goes on by itself."""
     async with Folkmoot.open(folder, around=Surroundings(env={})) as moot:
-        house = ServerState(moot=moot, door=Door(port=0))
-        async with listening(house) as base, aiohttp.ClientSession() as session, house.room, house.carrying:
+        house = ServerState(moot=moot, door=ServerOptions(port=0))
+        async with run_server(house) as base, aiohttp.ClientSession() as session, house.room, house.carrying:
             yield Client(house, base.rstrip("/"), session, Bench())
             house.room.leave_at_once()
 
@@ -205,7 +205,7 @@ async def test_in_front_of_workers_it_is_carried_on_here_and_its_members_work_th
     where = f"storage: {{url: '{storage.url}', project: {storage.project}}}\n"
     settings.write_text(settings.read_text() + where)
     async with served(shop) as api, served(shop) as other, Folkmoot.open(shop) as moot:
-        worker = moot.worker(Shift())
+        worker = moot.worker(WorkerOptions())
         working = asyncio.create_task(worker.work())
         work = (await api.post("/api/collaborations", 202, goal=GOAL))["id"]
         await other.post(f"/api/collaborations/{work}/resume", 202)

@@ -8,8 +8,8 @@ import aiohttp
 from checks.files import ROOT
 from folkmoot import Folkmoot, Surroundings
 from folkmoot.cli.main import main
-from folkmoot.http.server import listening
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import run_server
+from folkmoot.http.state import ServerOptions, ServerState
 
 PLAYED = re.compile(r"^\$ curl (.+)\n(.+)$", re.MULTILINE)
 SERVER = "http://127.0.0.1:8484"
@@ -36,8 +36,8 @@ async def test_the_commands_of_the_page_give_what_it_shows(tmp_path):
         Folkmoot.open(tmp_path / "desk", around=Surroundings(env={})) as moot,
         aiohttp.ClientSession() as session,
     ):
-        house = ServerState(moot=moot, door=Door(port=0))
-        async with listening(house) as base:
+        house = ServerState(moot=moot, door=ServerOptions(port=0))
+        async with run_server(house) as base:
             for command, shown in commands:
                 said = await answer(session, base, command)
                 assert pattern(shown).fullmatch(said), f"{command}\n{said}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.engine.collaboration import settle_all
+from folkmoot.engine.collaboration import complete_finished_steps
 from folkmoot.engine.history import Fork
 from tests.http.api_client import served
 
@@ -99,7 +99,7 @@ async def test_a_step_whose_run_ended_when_its_process_died_is_completed_by_the_
         await second.post(f"{at}/steps/s1/reopen", reason="No umlauts.")
         await second.post(f"{at}/steps/s1/start")
         fork = await second.moot.fork(run, Fork(1))
-        nothing = await settle_all(second.moot.moot)
+        nothing = await complete_finished_steps(second.moot.moot)
         reopened = await step(second, at)
 
     assert (left["status"], done["status"]) == ("in_progress", "done")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.http.server import allow_files
+from folkmoot.http.server import raise_file_limit
 from tests.cli.conftest import PROGRAM, wait_for
 from tests.desk import write
 from tests.http.doors import UPGRADE, Served, frame, request
@@ -114,7 +114,7 @@ async def test_two_hundred_clients_that_never_finish_their_request(local):
 
 async def test_more_connections_than_anyone_needs_lock_nobody_out(local):
     """K-12: the oldest that ask nothing give way."""
-    allow_files(4_000)
+    raise_file_limit(4_000)
     async with AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(local.connected()) for _ in range(1_550)]
         assert (await local.ask("/api/health")).status == 200

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.http.state import Door
+from folkmoot.http.state import ServerOptions
 from tests.http.doors import request, serving
 
 
@@ -25,7 +25,7 @@ def sends_at_once(client):
 async def test_no_answer_waits_until_the_client_has_acknowledged_the_part_before(desk, host):
     """K-14: the body comes after the head, and clients put acknowledgements off for 40 ms."""
     at = desk({"a": "description: works"}, {"a": ["done"]})
-    async with serving(at, Door(host=host, port=0)) as served, served.connected() as client:
+    async with serving(at, ServerOptions(host=host, port=0)) as served, served.connected() as client:
         for _ in range(2):
             await client.send(request("/api/health", served.known))
             assert (await client.answer()).status == 200

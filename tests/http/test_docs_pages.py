@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from folkmoot.http.problems import response
-from folkmoot.site.pages import library
+from folkmoot.http.problems import problem_response
+from folkmoot.site.pages import load_documentation
 from tests.http.page import browsing
 
 
@@ -18,15 +18,15 @@ async def page(desk):
 
 async def test_every_page_is_served_and_leads_to_the_next(page):
     address = "/docs"
-    for id, *_ in library().entries:
+    for id, *_ in load_documentation().entries:
         shown = await page.get(address)
         address = re.search(r'<a rel="next" href="([^"]+)"', shown.html)[1]
         assert (shown.status, address) == (200, f"/docs/{id}")
 
     last = await page.get(address)
     assert 'rel="next"' not in last.html
-    assert f'<a rel="prev" href="/docs/{library().entries[-2][0]}">' in last.html
-    assert 'rel="prev"' not in (await page.get(f"/docs/{library().entries[0][0]}")).html
+    assert f'<a rel="prev" href="/docs/{load_documentation().entries[-2][0]}">' in last.html
+    assert 'rel="prev"' not in (await page.get(f"/docs/{load_documentation().entries[0][0]}")).html
 
 
 async def test_a_search_needs_no_script(page):
@@ -54,7 +54,7 @@ async def test_pictures_are_served(page):
     linked = set(re.findall(r'href="/docs/(screens/[^"]+)"', shown.html))
 
     assert linked
-    assert linked <= library().pictures
+    assert linked <= load_documentation().pictures
     assert (await page.head(f"/docs/{sorted(linked)[0]}")).type == "image/png"
 
 
@@ -66,8 +66,8 @@ async def test_the_page_and_the_documentation_lead_to_each_other(page):
 
 async def test_a_problem_has_the_page_that_explains_it_as_its_type(page):
     shown = await page.get("/api/agents/nobody")
-    refused = json.loads(response(421, "another name").body)
+    refused = json.loads(problem_response(421, "another name").body)
 
     assert json.loads(shown.html)["type"] == "/docs/troubleshooting#there-is-no-such-agent"
     assert refused["type"] == "/docs/serving#what-is-guarded"
-    assert "type" not in json.loads(response(404, "nothing").body)
+    assert "type" not in json.loads(problem_response(404, "nothing").body)

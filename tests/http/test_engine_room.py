@@ -6,7 +6,7 @@ import pytest
 
 from folkmoot import Folkmoot
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.workers import EVERY, PATIENCE, Caretaker
+from folkmoot.engine.workers import EVERY, PATIENCE, RunResumer
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.runs import GRACE, RunManager
 from folkmoot.ports import Query
@@ -127,7 +127,7 @@ async def test_a_run_that_cannot_go_on_is_told_of_and_tried_again_later(moot):
         tried.append(run)
         raise OperationFailed("the disk is full")
 
-    caretaker = Caretaker(moot.journal, moot.clock, fail)
+    caretaker = RunResumer(moot.journal, moot.clock, fail)
     caretaker.say = said.append
     working = asyncio.create_task(caretaker.work())
     await moot.clock.advance(PATIENCE - 2)

@@ -8,15 +8,15 @@ from starlette.routing import Mount, Route, WebSocketRoute
 
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.http.guard import HEADERS
-from folkmoot.http.server import application
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.server import build_application
+from folkmoot.http.state import ServerOptions, ServerState
 from folkmoot.protocols.a2a import a2a_routes
 from folkmoot.protocols.chat import CHAT_ROUTES
 from folkmoot.protocols.mcp import mcp_app
 from tests.http.doors import TOKEN, UPGRADE, Served, request, serving
 
 EVERYWHERE = ("/api/status", "/", "/static/folkmoot.css", "/events-for-ever", "/nothing")
-GUARDED = Door(port=0, token=TOKEN)
+GUARDED = ServerOptions(port=0, token=TOKEN)
 JSON = {"Content-Type": "application/json"}
 
 
@@ -49,13 +49,13 @@ async def test_whoever_asks_for_another_name_is_sent_away_everywhere(moot, host)
 
 
 async def test_its_own_names_are_let_in_and_those_that_it_was_given(moot):
-    async with serving(moot, Door(port=0, names=("Moot.example.com",))) as served:
+    async with serving(moot, ServerOptions(port=0, names=("Moot.example.com",))) as served:
         for host in ("127.0.0.1", f"LOCALHOST:{served.port}", "[::1]:80", "moot.example.com"):
             assert (await served.ask("/api/status", {"Host": host})).status == 200
 
 
 async def test_a_server_on_all_addresses_is_known_by_the_one_that_was_asked(moot):
-    async with serving(moot, Door(host="0.0.0.0", port=0, token=TOKEN)) as served:
+    async with serving(moot, ServerOptions(host="0.0.0.0", port=0, token=TOKEN)) as served:
         token = {"Authorization": f"Bearer {TOKEN}"}
         assert (await served.ask("/api/status", token)).status == 200
         assert (await served.ask("/api/status", token | {"Host": "10.0.0.7"})).status == 421
@@ -138,7 +138,7 @@ async def test_without_the_token_every_route_of_the_table_is_closed_but_three(mo
     async with serving(moot, GUARDED, routes=()) as served:
         routes = [CHAT_ROUTES, *a2a_routes(served.house)]
         routes += mcp_app(served.house.moot, guarded=True).routes
-        table = [*every_route(application(served.house, routes))]
+        table = [*every_route(build_application(served.house, routes))]
         assert {"/mcp", "/a2a", "/a2a/x", "/docs", "/v1/messages", "/ws"} <= {path for _, path in table}
         opened = set()
         for method, path in table:
@@ -224,7 +224,7 @@ async def test_what_fails_here_is_told_to_people_on_a_page(moot, caplog):
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "moot.example.com"])
 def test_a_door_that_others_can_reach_does_not_open_without_a_token(host):
     with pytest.raises(WrongUse, match="can be reached from elsewhere: set FOLKMOOT_TOKEN"):
-        Door(host=host)
+        ServerOptions(host=host)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_door_that_others_can_reach_does_not_open_without_a_token(host):
 )
 def test_a_token_that_could_be_guessed_is_none(token):
     with pytest.raises(WrongUse, match="a token has 16 characters or more"):
-        Door(host="0.0.0.0", token=token)
+        ServerOptions(host="0.0.0.0", token=token)
 
 
 async def test_an_address_that_is_taken_is_told_with_what_to_do(moot):
@@ -241,12 +241,12 @@ async def test_an_address_that_is_taken_is_told_with_what_to_do(moot):
             OperationFailed,
             match=f"127.0.0.1:{served.port}: Address already in use; choose another with --port",
         ):
-            async with serving(moot, Door(port=served.port)):
+            async with serving(moot, ServerOptions(port=served.port)):
                 pass
 
 
 async def test_a_house_can_be_made_of_a_project_and_a_door_alone(moot):
     async with moot.open() as opened:
-        house = ServerState(moot=opened, door=Door())
+        house = ServerState(moot=opened, door=ServerOptions())
         assert house.room is house.room
         assert not house.keys.needed

@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack, suppress
 
 import pytest
 
-from folkmoot.http.limits import Limits
-from folkmoot.http.state import Door
+from folkmoot.http.limits import ServerLimits
+from folkmoot.http.state import ServerOptions
 from tests.http.doors import UPGRADE, Client, frame, request, serving, until
 
 JSON = {"Content-Type": "application/json"}
@@ -19,8 +19,8 @@ def moot(desk):
     return desk({"a": "description: works"}, {"a": ["done"]})
 
 
-def door(**limits) -> Door:
-    return Door(port=0, limits=Limits(**limits))
+def door(**limits) -> ServerOptions:
+    return ServerOptions(port=0, limits=ServerLimits(**limits))
 
 
 async def test_a_body_that_says_it_is_too_large_is_refused_before_it_comes(moot):

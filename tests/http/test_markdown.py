@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from folkmoot.http.pages.rendering import markdown
+from folkmoot.http.pages.rendering import render_markdown
 
 EVIL = [
     "<script>x()</script>",
@@ -27,7 +27,7 @@ _SAFE = {"p", "a", "span", "br", "code", "pre", "em", "strong", "ul", "ol", "li"
 @pytest.mark.parametrize("text", EVIL)
 def test_no_markup_of_theirs_is_left(text):
     """DESIGN 8: only what the reader itself makes; nothing is fetched, and no address is run."""
-    shown = markdown(text)
+    shown = render_markdown(text)
     tags = re.findall(r"</?([a-z0-9]+)([^>]*)>", shown)
 
     assert {name for name, _ in tags} <= _SAFE
@@ -38,12 +38,12 @@ def test_no_markup_of_theirs_is_left(text):
 
 
 def test_a_link_shows_where_it_leads():
-    shown = markdown("[your bank](http://evil.example/)")
+    shown = render_markdown("[your bank](http://evil.example/)")
     assert 'rel="noopener noreferrer nofollow"' in shown
     assert "<span class='quiet mono'>http://evil.example/</span>" in shown
-    assert "quiet" not in markdown("<http://plain.example/>")
+    assert "quiet" not in render_markdown("<http://plain.example/>")
 
 
 def test_lines_and_tables_stay():
-    assert markdown("one\ntwo") == "<p>one<br />\ntwo</p>\n"
-    assert "<table>" in markdown("|a|b|\n|-|-|\n|1|2|")
+    assert render_markdown("one\ntwo") == "<p>one<br />\ntwo</p>\n"
+    assert "<table>" in render_markdown("|a|b|\n|-|-|\n|1|2|")

@@ -7,7 +7,7 @@ from folkmoot.coordination.tasks import NewTask
 from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.message import ToolSpec
-from folkmoot.engine.local import encoded
+from folkmoot.engine.local import encode_graph
 from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
 from tests.http.page import browsing
@@ -175,7 +175,7 @@ async def test_a_call_in_doubt_is_settled_by_what_a_person_says(desk):
     cut = played.types.index("tool.started") + 1
     async with browsing(at := clerk(desk, to="ann")) as page:
         moot = page.house.moot
-        at.journal.keep(encoded(moot.graph))
+        at.journal.keep(encode_graph(moot.graph))
         await at.journal.append("run-1", NewRun("host/0/0/gone", 0.0), played.drafts[:cut])
         await moot.resume("run-1")
         [item] = [item for item in await moot.inbox() if item.kind == "in_doubt"]

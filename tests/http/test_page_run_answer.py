@@ -2,7 +2,7 @@
 
 import pytest
 
-from folkmoot.engine.local import encoded
+from folkmoot.engine.local import encode_graph
 from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
 from tests.http.page import browsing
@@ -119,7 +119,7 @@ async def test_an_interrupted_run_offers_to_be_resumed_and_one_that_is_over_does
     whole = await desk(files, script).run("desk.ai")
     project = desk(files, script)
     async with browsing(project) as page:
-        project.journal.keep(encoded(page.house.moot.graph))
+        project.journal.keep(encode_graph(page.house.moot.graph))
         await project.journal.append("run-1", NewRun("host/0/0/gone", 0.0), whole.drafts[:3])
         interrupted = await page.get("/runs/run-1")
         await page.send("/runs/run-1/resume")

@@ -17,7 +17,7 @@ from folkmoot.domain.events import RunStarted, SessionStarted, ToolStarted
 from folkmoot.domain.inbox_events import ApprovalRequested
 from folkmoot.domain.plan import Plan, PlanCreated, StepCompleted, StepStarted
 from folkmoot.domain.trace import trace_id
-from folkmoot.engine.local import encoded
+from folkmoot.engine.local import encode_graph
 from folkmoot.http.pages.run import AT_ONCE, GROUP
 from folkmoot.ports import NewRun
 from tests.browser.serving import serving
@@ -381,7 +381,7 @@ async def test_every_kind_of_thing_that_happens_has_its_row_in_order_of_time(des
     )
     project = desk({"a": ""}, {"a": ["one"]})
     async with visit(project) as visitor:
-        graph = visitor.moot.moot.journal.keep(encoded(visitor.moot.graph))
+        graph = visitor.moot.moot.journal.keep(encode_graph(visitor.moot.graph))
         events = (
             RunStarted("a.ai", "go", graph, "seed"),
             SessionStarted("a.ai", "go"),

@@ -3,7 +3,7 @@
 import pytest
 
 from folkmoot.errors import Conflict, DeclarationError, Held, NotFound, OperationFailed, Problem, WrongUse
-from folkmoot.http.problems import Refused, input_refused, status_of
+from folkmoot.http.problems import HttpError, as_bad_request, status_of
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from folkmoot.http.problems import Refused, input_refused, status_of
         (WrongUse("there is no run 'x', one might think"), 409),
         (Held("r", "here"), 409),
         (Conflict("x"), 409),
-        (Refused(413, "too large"), 413),
+        (HttpError(413, "too large"), 413),
         (DeclarationError([Problem(file="a.ai", message="x")]), 422),
         (OperationFailed("x"), 503),
     ],
@@ -23,9 +23,9 @@ def test_the_status_follows_from_the_kind_of_error(error, status):
 
 
 def test_a_refused_input_keeps_its_code_and_what_is_unknown_stays_unknown():
-    with pytest.raises(Refused) as refused, input_refused():
+    with pytest.raises(HttpError) as refused, as_bad_request():
         raise WrongUse("name one", code="ambiguous_id")
     assert (refused.value.status, refused.value.code) == (400, "ambiguous_id")
 
-    with pytest.raises(NotFound), input_refused():
+    with pytest.raises(NotFound), as_bad_request():
         raise NotFound("reworded", code="task_not_found")

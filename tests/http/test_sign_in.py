@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from folkmoot.http.limits import LINES, AuthThrottle, Keys, Refusals
-from folkmoot.http.state import Door
+from folkmoot.http.limits import LINES, AuthThrottle, RefusalLog, TokenAuthenticator
+from folkmoot.http.state import ServerOptions
 from tests.http.doors import TOKEN, UPGRADE, Answer, Served, request, serving, until
 
-GUARDED = Door(port=0, token=TOKEN)
+GUARDED = ServerOptions(port=0, token=TOKEN)
 OTHER = "another-token-that-nobody-guesses"
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 
@@ -58,7 +58,7 @@ async def test_no_script_reads_the_cookie_and_no_other_site_uses_it(moot):
 
 
 async def test_behind_a_proxy_that_speaks_https_the_cookie_goes_over_https_only(moot):
-    async with serving(moot, Door(port=0, token=TOKEN, proxies=("127.0.0.1",))) as served:
+    async with serving(moot, ServerOptions(port=0, token=TOKEN, proxies=("127.0.0.1",))) as served:
         said = await sign_in(served, TOKEN, **{"X-Forwarded-Proto": "https"})
         assert "Secure" in said.headers["set-cookie"]
     async with serving(moot, GUARDED) as served:
@@ -137,16 +137,16 @@ async def test_streams_end_when_the_server_stops(moot):
 
 
 def test_a_cookie_holds_for_twelve_hours_over_restarts_and_for_its_token_alone():
-    cookie = Keys(TOKEN).cookie(now=1000.4)
-    again = Keys(TOKEN)
+    cookie = TokenAuthenticator(TOKEN).cookie(now=1000.4)
+    again = TokenAuthenticator(TOKEN)
     until, rest = cookie.split(".", 1)
 
     assert again.holds(cookie, now=1000 + 12 * 3600 - 1)
     assert not again.holds(cookie, now=1000 + 12 * 3600)
-    assert not Keys(OTHER).holds(cookie, now=1001)
+    assert not TokenAuthenticator(OTHER).holds(cookie, now=1001)
     for forged in ("", "a.b.c", f"{int(until) + 1}.{rest}", f"{cookie}0", "é.é.é"):
         assert not again.holds(forged, now=1001)
-    assert not Keys("").holds(cookie, now=1001)
+    assert not TokenAuthenticator("").holds(cookie, now=1001)
 
 
 async def test_the_more_wrong_tokens_come_from_an_address_the_longer_it_waits():
@@ -182,7 +182,7 @@ async def test_only_so_many_are_kept_waiting():
 def test_however_much_is_refused_the_log_has_a_few_lines_a_minute(caplog):
     caplog.set_level(logging.WARNING)
     now = 0.0
-    refusals = Refusals(lambda: now)
+    refusals = RefusalLog(lambda: now)
     for _ in range(1000):
         refusals.note("host", "1.2.3.4", "GET / host evil\nrefused: nobody")
     now = 61.0

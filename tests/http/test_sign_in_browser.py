@@ -2,7 +2,7 @@
 
 from playwright.async_api import async_playwright
 
-from folkmoot.http.state import Door
+from folkmoot.http.state import ServerOptions
 from tests.http.doors import TOKEN, serving
 
 ARGUMENTS = [
@@ -19,7 +19,7 @@ ARGUMENTS = [
 async def test_a_browser_signs_in_once_and_is_led_to_what_was_asked(desk):
     """E-86. Its form names an origin only as long as the referrer policy lets it."""
     moot = desk({"a": "description: works"}, {"a": ["done"]})
-    async with serving(moot, Door(port=0, token=TOKEN)) as served, async_playwright() as playwright:
+    async with serving(moot, ServerOptions(port=0, token=TOKEN)) as served, async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
         page = await browser.new_page()
         page.set_default_timeout(60_000)

@@ -12,8 +12,8 @@ from folkmoot.domain.decision import Option, Proposal, Voter
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.plan import PlanProgress, StepReopened
-from folkmoot.http.state import house_of
-from folkmoot.http.stream.event_source import STALLED, EventSource, Message
+from folkmoot.http.state import get_server_state
+from folkmoot.http.stream.event_source import STALLED, EventSource, SseMessage
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter, Query, Version
 from tests.desk import Desk
@@ -250,10 +250,10 @@ async def test_a_page_sends_what_it_has_rendered_line_by_line_under_the_id_of_it
 
     async def rows(hub):
         async for entry in hub.subscribe(Filter(types=("step.*",)), after=0):
-            yield Message("row", f"<tr>\r\n<td>{entry.event.step}</td>\n</tr>", entry.seq)
+            yield SseMessage("row", f"<tr>\r\n<td>{entry.event.step}</td>\n</tr>", entry.seq)
 
     async def page(request):
-        hub = house_of(request).hub
+        hub = get_server_state(request).hub
         return EventSource(hub.clock, rows(hub))
 
     played = desk(tmp_path)

@@ -13,7 +13,7 @@ from folkmoot.domain.plan import PlanApproved, StepStarted
 from folkmoot.domain.task import ContinuationSent
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.http import monitor
-from folkmoot.http.monitor import messages
+from folkmoot.http.monitor import build_messages
 from tests.desk import Desk
 from tests.http.onlooker import PATIENCE, visited
 from tests.sinks.receiver import happen, steps
@@ -80,7 +80,7 @@ def entry(event, stream="run-1", **more) -> Entry:
 )
 def test_each_event_is_told_by_all_the_messages_that_it_concerns(told, types):
     """5.1, Monitor API: every kind of message, each with type, timestamp and data."""
-    found = list(messages(told))
+    found = list(build_messages(told))
 
     assert [message.type for message in found] == types
     last = found[-1].data

@@ -35,7 +35,7 @@ from folkmoot.domain.task import (
     TaskUpdated,
 )
 from folkmoot.domain.work_session import WorkSessionOpened
-from folkmoot.engine.runs import waiting_first
+from folkmoot.engine.runs import list_waiting_first
 from folkmoot.journal.codec import stored_line
 from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.ports import (
@@ -113,7 +113,7 @@ class ReadModelContract:
         assert await names(before=(third.started_at, third.began)) == ["1", "0"]
         assert await names(sort="started", agents=("a.ai",)) == ["0", "2", "3"]
         assert await names(sort="-cost", limit=1) == ["2"]
-        pages = [await waiting_first(journal, RunQuery(limit=2, offset=offset)) for offset in (0, 2)]
+        pages = [await list_waiting_first(journal, RunQuery(limit=2, offset=offset)) for offset in (0, 2)]
         assert [run.run[-1] for page in pages for run in page] == ["1", "3", "2", "0"]
         assert await names(words=("report", "ß_3")) == ["3"]
         assert await names(words=("luck",)) == ["2"]

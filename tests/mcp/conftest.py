@@ -8,7 +8,7 @@ import pytest
 
 from folkmoot.domain.message import ToolCall, ToolResult
 from folkmoot.domain.settings import ToolSource
-from folkmoot.engine.claims import is_gone, this_process
+from folkmoot.engine.claims import is_owner_gone, this_process
 from folkmoot.ports import Site
 from folkmoot.tools.consent import Listings, Offer, mark_of
 from folkmoot.tools.mcp import config
@@ -40,7 +40,7 @@ class Shop:
         self.owner = this_process()
         self.listings = Listings(folder / "servers.json")
         self.env = {**os.environ}
-        self.servers = Servers(folder, self.env, self.listings, self.owner, is_gone)
+        self.servers = Servers(folder, self.env, self.listings, self.owner, is_owner_gone)
 
     def trust(self, source: ToolSource, *offers: Offer) -> None:
         self.listings.keep(self.folder, mark_of(source), offers or (ECHO,))
@@ -55,7 +55,7 @@ class Shop:
 
     async def known(self, name: str, source: ToolSource) -> dict[str, ServerTool]:
         """The tools of any server, as it says they are."""
-        asking = Servers(self.folder, self.env, self.listings, self.owner, is_gone)
+        asking = Servers(self.folder, self.env, self.listings, self.owner, is_owner_gone)
         offers = await asking.offers(name, source)
         await asking.close()
         return self.tools(source, *offers, name=name)

@@ -6,8 +6,8 @@ import pytest
 
 from folkmoot import FakeClock, Folkmoot, MemoryJournal, Surroundings
 from folkmoot.domain.events import LlmResponse
-from folkmoot.engine.local import encoded
-from folkmoot.engine.replay import replay
+from folkmoot.engine.local import encode_graph
+from folkmoot.engine.replay import replay_run
 from folkmoot.ports import NewRun
 from tests.desk import Desk, unclaimed
 from tests.fakes import fake
@@ -106,7 +106,7 @@ async def test_a_run_cut_anywhere_goes_on_to_the_same_journal_and_happens_again(
     plays = [answered(said(text("I count."), calling("count", what="lamps"))), answered(said(REPORT))]
     provider.plays = plays
     whole = await gemini_desk.run("clerk.ai")
-    again = await replay(gemini_desk.journal, "run-1")
+    again = await replay_run(gemini_desk.journal, "run-1")
     assert (again.equal, again.divergence) == (True, "")
     assert len(provider.asked) == 2
 
@@ -115,7 +115,7 @@ async def test_a_run_cut_anywhere_goes_on_to_the_same_journal_and_happens_again(
         provider.plays, provider.asked = plays[given:] or [[]], []
         gemini_desk.journal = MemoryJournal(gemini_desk.clock.monotonic)
         async with gemini_desk.open() as moot:
-            gemini_desk.journal.keep(encoded(moot.graph))
+            gemini_desk.journal.keep(encode_graph(moot.graph))
             await gemini_desk.journal.append("run-1", NewRun("host/0/0/gone", 0.0), whole.drafts[:cut])
             played = await gemini_desk.played(await moot.resume("run-1"))
 

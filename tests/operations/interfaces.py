@@ -18,7 +18,7 @@ from folkmoot.domain.message import ToolCall
 from folkmoot.errors import FolkmootError
 from folkmoot.http import problems
 from folkmoot.http.pages import rendering
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.state import ServerOptions, ServerState
 from folkmoot.operations.actor import account_name
 from folkmoot.operations.agent_tools import agent_tool
 from folkmoot.operations.operation import Field, OperationType, fields_of
@@ -131,7 +131,7 @@ class Interfaces:
             elif field.name in given and field.spelling.http:
                 body[field.json_name] = given[field.name]
         async with Folkmoot.open(folder) as project:
-            browser = Browser(ServerState(moot=project, door=Door()))
+            browser = Browser(ServerState(moot=project, door=ServerOptions()))
             if operation.http.method == "GET":
                 query = "&".join(f"{name}={value}" for name, value in body.items())
                 shown = await browser._ask("GET", f"{path}?{query}", b"", {"accept": "application/json"})
@@ -151,7 +151,7 @@ class Interfaces:
         codes: list[str] = []
         async with Folkmoot.open(folder) as project:
             with _overheard(codes):
-                await Browser(ServerState(moot=project, door=Door())).send(
+                await Browser(ServerState(moot=project, door=ServerOptions())).send(
                     self._page(operation, given), **fields
                 )
         return codes[0] if codes else ""

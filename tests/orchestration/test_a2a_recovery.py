@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from folkmoot.engine.replay import replay
+from folkmoot.engine.replay import replay_run
 from tests.orchestration.messages import ANN, calls, have, write
 from tests.scenes import SLOW, messages
 
@@ -33,7 +33,7 @@ async def test_a_cancelled_run_leaves_no_message_without_its_one_response(desk, 
     [response] = played.events("a2a.response")
     assert (response.outcome, response.error) == ("blocked", "the run was cancelled")
     assert len(played.events("a2a.complete")) == 1
-    again = await replay(at.journal, "run-1")
+    again = await replay_run(at.journal, "run-1")
     assert (again.equal, again.divergence) == (True, "")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from folkmoot import MemoryJournal
 from folkmoot.domain.errand import Errand
-from folkmoot.orchestration.invocation import Ear
+from folkmoot.orchestration.invocation import TokenListeners
 from tests.desk import SETTINGS
 from tests.orchestration.test_strategies import PLAN
 
@@ -24,7 +24,7 @@ class Listener:
 
     @property
     def ear(self):
-        return Ear(lambda span, piece: self.everything.append(piece), self._begins)
+        return TokenListeners(lambda span, piece: self.everything.append(piece), self._begins)
 
     def _begins(self):
         self.attempts.append("")

@@ -3,7 +3,7 @@
 import asyncio
 
 from folkmoot import MemoryJournal
-from folkmoot.engine.claims import Identity
+from folkmoot.engine.claims import RunIdentity
 from tests.desk import by_span
 from tests.fakes import fake
 from tests.orchestration.calling import ask, ask_all, calling, results
@@ -63,7 +63,7 @@ async def test_a_result_of_an_earlier_run_is_used_until_it_is_too_old_or_a_file_
     at = at_desk(desk, {"desk": [COUNT, "ok"], "clerk": ["3"]})
 
     async def run(name):
-        at.identity = Identity(name, f"seed of {name}")
+        at.identity = RunIdentity(name, f"seed of {name}")
         return await at.run("desk.ai")
 
     first = await run("run-1")

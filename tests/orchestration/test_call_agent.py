@@ -5,7 +5,7 @@ import json
 import re
 import time
 
-from folkmoot.engine.claims import Identity
+from folkmoot.engine.claims import RunIdentity
 from tests.desk import SETTINGS, look
 from tests.orchestration.calling import ask, calling, results
 
@@ -366,7 +366,7 @@ async def test_nothing_of_a_called_agent_is_left_behind(desk):
     async with at.open() as moot:
         await moot.run("clerk", "hello")
         before = at_work()
-        at.identity = Identity("run-2", "another seed")
+        at.identity = RunIdentity("run-2", "another seed")
         played = await at.played(await moot.run("desk", "hello"))
 
         assert [returned["success"] for returned in results(played)] == [True, False]

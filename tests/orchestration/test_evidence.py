@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from folkmoot.domain.naming import draw
-from folkmoot.engine.claims import Identity
+from folkmoot.engine.claims import RunIdentity
 from tests.desk import SETTINGS, look
 
 SEED = "a seed nobody knows"
@@ -99,7 +99,7 @@ async def test_a_real_id_of_another_run_is_refused(desk):
     first = await at.run("desk.ai")
     [foreign] = first.result.evidence
     again = desk(DESK, {"desk": [CALL, claiming(("a", [foreign["id"]])), "sorry"]}, tools=[look])
-    again.journal, again.identity = at.journal, Identity("run-2", "another seed")
+    again.journal, again.identity = at.journal, RunIdentity("run-2", "another seed")
     second = await again.run("desk.ai")
 
     assert foreign["id"] in second.events("tool.failed")[0].text

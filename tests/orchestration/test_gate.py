@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from folkmoot.engine.replay import replay
+from folkmoot.engine.replay import replay_run
 from tests.desk import SETTINGS
 from tests.fakes import fake
 
@@ -242,7 +242,7 @@ async def test_a_run_with_every_kind_of_decision_cut_after_any_event_ends_the_sa
 
     at = desk(files, script, tools=disk.tools, settings=rules)
     whole = await at.run_cut_anywhere("desk", answer=answer)
-    assert (await replay(at.journal, "run-1")).divergence == ""
+    assert (await replay_run(at.journal, "run-1")).divergence == ""
     assert {each.code for each in whole.events("tool.failed")} == {"denied", "schema", "approval_denied"}
 
 

@@ -11,7 +11,7 @@ from folkmoot.domain.events import (
 )
 from folkmoot.domain.message import Message, Usage
 from folkmoot.engine.clock import FakeClock
-from folkmoot.orchestration.ledger import Ledger
+from folkmoot.orchestration.ledger import BudgetLedger
 
 REQUEST = LlmRequest(1, 1, "p/m", 100, 1000, 0.5)
 
@@ -27,7 +27,7 @@ def clock():
 
 @pytest.fixture
 def ledger(clock):
-    return Ledger(Limits(call_depth=2, children_per_parent=2), clock)
+    return BudgetLedger(Limits(call_depth=2, children_per_parent=2), clock)
 
 
 def test_without_a_budget_everything_is_allowed(ledger):

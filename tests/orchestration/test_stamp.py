@@ -7,7 +7,7 @@ import pytest
 from folkmoot import FakeClock, MemoryJournal, tool
 from folkmoot.domain.events import ToolStarted
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.stamp import Stamp, stamp_of, unstamped
+from folkmoot.orchestration.stamp import WorkSummary, escape_runtime_marks, summarize_work
 from folkmoot.ports import NewRun
 from tests.desk import SETTINGS
 
@@ -124,7 +124,7 @@ async def test_a_claim_cannot_imitate_a_stamp(desk):
 
 @pytest.mark.parametrize("word", ["[runtimes]", "the [run time]", "runtime: 3", "a[1]"])
 def test_what_only_resembles_a_stamp_is_left_alone(word):
-    assert unstamped(word) == word
+    assert escape_runtime_marks(word) == word
 
 
 async def test_the_stamp_of_an_advisor_stands_outside_its_text(desk):
@@ -150,7 +150,7 @@ async def test_what_is_asked_after_a_report_changes_nothing_in_its_stamp():
         made = ToolStarted(1, 1, "look", {}, "pure", "read", "key", "allowed")
         log.note(Place(span, "session", "law"), made)
 
-    assert stamp_of(log, "0/advisor:law") == Stamp(tool_calls=1)
+    assert summarize_work(log, "0/advisor:law") == WorkSummary(tool_calls=1)
 
 
 async def test_a_broadcast_bears_the_stamp_of_the_part_that_ended_with_it(desk):
@@ -243,6 +243,6 @@ async def test_stamps_are_the_same_in_a_run_cut_after_any_event(desk):
 
 
 def test_a_stamp_in_words():
-    assert str(Stamp()) == "0 tool calls"
-    assert str(Stamp(1, 1, 2)) == "1 tool call, 1 failed"
-    assert str(Stamp(3, 0, 2, ("risk",))) == "3 tool calls; 1 of 2 agents did not return: risk"
+    assert str(WorkSummary()) == "0 tool calls"
+    assert str(WorkSummary(1, 1, 2)) == "1 tool call, 1 failed"
+    assert str(WorkSummary(3, 0, 2, ("risk",))) == "3 tool calls; 1 of 2 agents did not return: risk"

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from folkmoot import ScriptedModel
 from folkmoot.domain.errand import Errand
-from folkmoot.engine.claims import Identity
-from folkmoot.engine.replay import replay
+from folkmoot.engine.claims import RunIdentity
+from folkmoot.engine.replay import replay_run
 from folkmoot.views.conversations import Conversations
 from tests.desk import SETTINGS, blocks
 from tests.fakes import fake
@@ -21,7 +21,7 @@ CHAIN = ("a1", "a2", "a3", "a4", "a5", "a6", "a7")
 
 async def another(at, number, agent="ann.ai"):
     """One more run of the same project."""
-    at.identity = Identity(f"run-{number}", f"seed {number}")
+    at.identity = RunIdentity(f"run-{number}", f"seed {number}")
     return await at.run(agent)
 
 
@@ -86,7 +86,7 @@ async def test_what_was_not_delivered_is_read_with_the_next_message_if_the_proje
     (thread,) = Conversations(played.drafts).threads.values()
     said = [(turn.message, turn.error) for turn in thread.turns if turn.outcome == "blocked"]
     assert said == ([("one too many", f"not delivered: {blocked.reason}")] if kept else [])
-    assert (await replay(at.journal, "run-1")).equal
+    assert (await replay_run(at.journal, "run-1")).equal
 
 
 @pytest.mark.parametrize(("hops", "sent", "before"), [(5, 5, 0), (2, 2, 0), (5, 2, 3)])
@@ -109,7 +109,7 @@ async def test_a_replay_goes_by_what_the_guard_said_then(desk):
     played = await another(at, 2)
     assert len(played.events("guard.loop_blocked")) == 10
 
-    again = await replay(at.journal, "run-2")
+    again = await replay_run(at.journal, "run-2")
     assert (again.equal, again.divergence) == (True, "")
 
 

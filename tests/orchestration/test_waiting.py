@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from folkmoot.orchestration.inbox import WaitingRoom
+from folkmoot.orchestration.inbox import IdleMonitor
 from folkmoot.session.steps import Parked
 
 
@@ -14,7 +14,7 @@ async def rounds(count):
 
 
 async def test_all_that_wait_give_up_together_when_nothing_works():
-    room = WaitingRoom()
+    room = IdleMonitor()
     ended = await asyncio.gather(room.wait("a"), room.wait("b"), return_exceptions=True)
 
     assert all(isinstance(end, Parked) for end in ended)
@@ -22,7 +22,7 @@ async def test_all_that_wait_give_up_together_when_nothing_works():
 
 
 async def test_nobody_gives_up_while_something_works():
-    room = WaitingRoom()
+    room = IdleMonitor()
     with room:
         waiting = asyncio.ensure_future(room.wait("a"))
         await rounds(500)
@@ -32,7 +32,7 @@ async def test_nobody_gives_up_while_something_works():
 
 
 async def test_a_short_pause_between_two_works_is_no_rest():
-    room = WaitingRoom()
+    room = IdleMonitor()
     waiting = asyncio.ensure_future(room.wait("a"))
     for _ in range(20):
         with room:
@@ -44,7 +44,7 @@ async def test_a_short_pause_between_two_works_is_no_rest():
 
 
 async def test_an_answer_wakes_only_those_that_wait_for_it():
-    room = WaitingRoom(stay=True)
+    room = IdleMonitor(stay=True)
     first, second = asyncio.ensure_future(room.wait("a")), asyncio.ensure_future(room.wait("b"))
     await rounds(1)
     room.tell("a")

@@ -16,7 +16,7 @@ from folkmoot import FakeClock
 from folkmoot.domain.entry import Draft, Entry, Event
 from folkmoot.domain.plan import StepStarted
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.sinking import Outlet, Sinking
+from folkmoot.engine.sinking import ConfiguredSink, SinkFeeder
 from folkmoot.ports import Journal, Query, Sink, Version
 
 PATIENCE = 60.0
@@ -130,5 +130,5 @@ async def noted(journal: Journal, type: str, times: int = 1) -> list[Any]:
 
 def feeding(
     journal: Journal, clock: FakeClock, sink: Sink, settings: SinkSettings, name: str = "chat"
-) -> Sinking:
-    return Sinking(journal, clock, [Outlet(name, settings, sink)])
+) -> SinkFeeder:
+    return SinkFeeder(journal, clock, [ConfiguredSink(name, settings, sink)])

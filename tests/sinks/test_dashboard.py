@@ -9,8 +9,8 @@ from folkmoot import FakeClock, MemoryJournal
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import SessionStarted
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.outlets import rows_of
-from folkmoot.engine.sinking import standing
+from folkmoot.engine.outlets import build_team_reader
+from folkmoot.engine.sinking import read_sink_state
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query, Version
 from folkmoot.sinks.discord import DashboardSink, TeamRow, board
@@ -102,7 +102,7 @@ async def test_after_a_restart_the_same_message_goes_on(journal, clock, team):
 
     assert [came.method for came in receiver.received] == ["POST", "PATCH"]
     assert fields(receiver.received[1]) == {"🔴 coder": "<t:1767225600:R>\nfailed: No key fits."}
-    assert (await standing(journal, "team")).kept == "4711"
+    assert (await read_sink_state(journal, "team")).kept == "4711"
 
 
 async def test_a_message_that_somebody_deleted_is_made_again(journal, clock, team):
@@ -184,7 +184,7 @@ async def test_the_rows_are_the_state_of_the_team(journal, clock):
     post.crew.errors["tester"] = "No key fits."
     await post.crew.run("tester")
 
-    rows = {row.agent: row for row in await rows_of(post.moot)()}
+    rows = {row.agent: row for row in await build_team_reader(post.moot)()}
 
     assert set(rows) == {"boss", "coder", "ops", "tester"}
     assert rows["coder"].task == "Mend the gate"

@@ -10,7 +10,7 @@ from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.events import RunStarted, SystemError, ToolStarted
 from folkmoot.domain.plan import PlanRejected, StepCompleted
 from folkmoot.domain.sinks import SinkSettings
-from folkmoot.engine.sinking import standing
+from folkmoot.engine.sinking import read_sink_state
 from folkmoot.errors import SinkFailed
 from folkmoot.sinks.discord import DiscordSink, embed
 from tests.sinks.receiver import Answer, Receiver, feeding, happen, nobody, noted, steps
@@ -204,7 +204,7 @@ async def test_a_sink_that_is_down_is_told_of_once_and_gets_everything_when_it_i
         failures = await noted(journal, "milestone.sync_failed")
 
     assert [failure.error for failure in failures] == ["127.0.0.1 answered 503"]
-    assert (await standing(journal, "chat")).failed == ""
+    assert (await read_sink_state(journal, "chat")).failed == ""
 
 
 async def test_stopping_sends_what_has_come_in(journal, clock):
@@ -216,7 +216,7 @@ async def test_stopping_sends_what_has_come_in(journal, clock):
             assert receiver.waiting == 0
 
         assert len((await receiver.next()).titles) == 2
-    assert (await standing(journal, "chat")).seq == 2
+    assert (await read_sink_state(journal, "chat")).seq == 2
 
 
 async def test_a_request_that_nobody_answers_ends_after_its_time(journal, clock):

@@ -9,7 +9,7 @@ from folkmoot import Fork
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.trace import trace_id
-from folkmoot.engine.replay import prompt
+from folkmoot.engine.replay import rebuild_prompt
 from folkmoot.errors import SinkFailed
 from folkmoot.ports import Query
 from folkmoot.sinks.otel import BOUNDS, DURATION, TOKENS, Meters, OtelSink
@@ -215,7 +215,7 @@ async def test_the_prompts_of_a_run_of_which_not_everything_is_kept_are_left_out
 
     with_prompts, without = Keeping(), Keeping()
     await OtelSink(
-        with_prompts, journal, prompt=lambda run, at: prompt(journal, run, at), metrics=False
+        with_prompts, journal, prompt=lambda run, at: rebuild_prompt(journal, run, at), metrics=False
     ).deliver(entries, "")
     await OtelSink(without, journal, prompt=swept, metrics=False).deliver(entries, "")
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from folkmoot.site.pages import Library, read_library
+from folkmoot.site.pages import Documentation, read_documentation
 
 CONTENTS = """# Documentation
 
@@ -45,7 +45,7 @@ Twice.
 KEYS = "# Keys\n\n## The key `size`\n\nSee [the beginning](../begin.md) and [a site](https://a.example).\n"
 
 
-def shelf(folder: Path, **pages: str) -> Library:
+def shelf(folder: Path, **pages: str) -> Documentation:
     """Its pages, some of them replaced: `begin="# …"`."""
     texts = {"README.md": CONTENTS, "begin.md": BEGIN, "reference/keys.md": KEYS}
     texts |= {f"{name.replace('__', '/')}.md": text for name, text in pages.items()}
@@ -53,4 +53,4 @@ def shelf(folder: Path, **pages: str) -> Library:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return read_library(folder)
+    return read_documentation(folder)

@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from folkmoot.engine.claims import Identity
+from folkmoot.engine.claims import RunIdentity
 from folkmoot.views.difference import difference
 from tests.desk import look
 from tests.test_resume import PATTERNS, SAID
@@ -14,7 +14,7 @@ NAMES = count(1)
 async def ran(desk, script, files=PATTERNS, **more):
     at = desk(files, script, tools=[look], **more)
     name = next(NAMES)
-    at.identity = Identity(f"run-{name}", f"seed {name}")
+    at.identity = RunIdentity(f"run-{name}", f"seed {name}")
     return (await at.run("front.ai" if files is PATTERNS else "desk")).drafts
 
 

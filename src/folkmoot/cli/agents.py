@@ -11,22 +11,22 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from folkmoot.cli.call import Call, finished
+from folkmoot.cli.call import GlobalOptions, run_async
 from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import (
     STYLES,
     Cell,
     console,
-    in_one_line,
-    moment,
-    say,
+    format_local_time,
+    format_one_line,
     write,
     write_json,
+    write_stderr,
     write_table,
 )
-from folkmoot.cli.project import project_for
+from folkmoot.cli.project import open_for_operation
 from folkmoot.domain.agent import Member
-from folkmoot.engine.admission import document, status_of
+from folkmoot.engine.admission import build_agent_document, find_agent_status
 from folkmoot.engine.history import last_position
 from folkmoot.errors import WrongUse
 from folkmoot.loader.walk import template as agent_template
@@ -46,32 +46,32 @@ def present(operation: Operation[Any], output: Any) -> None:
             write_table(_TEAM, map(_member_cells, output))
         case ShowAgent():
             differing = msgspec.to_builtins  # which leaves out defaults
-            for key, value in document(output.graph, output.agent, differing).items():
+            for key, value in build_agent_document(output.graph, output.agent, differing).items():
                 if value not in (None, "", [], {}):
-                    write(f"{key}: {_text(value)}")
+                    write(f"{key}: {_format_value(value)}")
         case ListAgents() if output:
             write_table(("agent", "status", "works with", "description"), map(_cells, output))
         case _:
-            say("there is no agent file here; write one, or try `folkmoot init`")
+            write_stderr("there is no agent file here; write one, or try `folkmoot init`")
 
 
 def _cells(each: AgentOfGraph) -> tuple[Cell, ...]:
     graph, agent = each.graph, each.agent
-    status = status_of(graph, agent)
+    status = find_agent_status(graph, agent)
     relations = ", ".join(f"{pattern} {graph.agents[file].id}" for pattern, file in agent.edges)
     return (
         (agent.file, "bold"),
         (status, STYLES.get(status, "")),
-        in_one_line(relations, 45),
+        format_one_line(relations, 45),
         agent.description,
     )
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_text(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key} {_format_value(inner)}" for key, inner in value.items())
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
@@ -97,14 +97,14 @@ def _member_cells(member: Member) -> tuple[Cell, ...]:
         member.agent_id,
         member.role,
         (member.status, STYLES.get(member.status, STYLES["running"] if member.status == "active" else "dim")),
-        moment(member.last_heartbeat) if member.last_heartbeat else "never",
+        format_local_time(member.last_heartbeat) if member.last_heartbeat else "never",
         failures if member.consecutive_failures else "",
-        moment(member.backoff_until) if member.backoff_until else "",
+        format_local_time(member.backoff_until) if member.backoff_until else "",
         member.current_task_id,
     )
 
 
-def _judged_call(
+def _read_call_arguments(
     args: Annotated[
         str, typer.Option("--args", metavar="JSON", help="With TOOL: what the gate says to this call.")
     ] = "",
@@ -122,7 +122,7 @@ def _judged_call(
     return {"arguments": arguments}
 
 
-def _live(
+def _read_live_option(
     live: Annotated[
         bool, typer.Option("--live", help="Stay, and show what changes; Ctrl-C ends it.")
     ] = False,
@@ -131,13 +131,13 @@ def _live(
     return {}
 
 
-def _follow_team(call: Call, wanted: ShowTeam, as_json: bool, *, live: bool) -> None:
-    finished(_show_changes(call, wanted, as_json))
+def _follow_team(call: GlobalOptions, wanted: ShowTeam, as_json: bool, *, live: bool) -> None:
+    run_async(_show_changes(call, wanted, as_json))
 
 
-async def _show_changes(call: Call, wanted: ShowTeam, as_json: bool) -> None:
+async def _show_changes(call: GlobalOptions, wanted: ShowTeam, as_json: bool) -> None:
     """Now, and after whatever happens."""
-    async with project_for(call, wanted) as project:
+    async with open_for_operation(call, wanted) as project:
         position = await last_position(project.journal)
         shown = await _show_team(wanted, project, None, as_json)
         with suppress(asyncio.CancelledError):
@@ -169,6 +169,6 @@ def template() -> None:
 
 COMMANDS = (ListAgents, ShowAgent, template)
 TERMINAL_OPTIONS = {
-    ExplainAgent: TerminalOptions(_judged_call),
-    ShowTeam: TerminalOptions(_live, _follow_team),
+    ExplainAgent: TerminalOptions(_read_call_arguments),
+    ShowTeam: TerminalOptions(_read_live_option, _follow_team),
 }

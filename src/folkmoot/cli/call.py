@@ -36,7 +36,7 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class GlobalOptions:
     """The global options of this call."""
 
     project: Path | None = None
@@ -50,12 +50,12 @@ class Call:
 
     def target(self, agent: str) -> Target:
         """An agent by its id or its file: within the project, or a path from here."""
-        path = real(Path(agent))
+        path = resolve_links(Path(agent))
         if not agent.endswith(".ai") or not path.is_file():
             if not self.project and not nearest_project(Path.cwd()):
-                raise _no_agent_file(agent)
+                raise _build_agent_file_error(agent)
             return Target(folder=self.folder, agent=agent)
-        folder = real(self.project) if self.project else nearest_project(path.parent)
+        folder = resolve_links(self.project) if self.project else nearest_project(path.parent)
         if folder is None:
             return Target(folder=path.parent, agent=path.name, alone=True)
         inside = path.is_relative_to(folder)
@@ -69,17 +69,17 @@ class Call:
         return load_project(target.folder, overrides=self.overrides, only=only)
 
 
-def real(path: Path) -> Path:
+def resolve_links(path: Path) -> Path:
     """Without links. `Path.resolve` breaks on links in a circle; here they stay, and nobody can open them."""
     return Path(os.path.realpath(path))
 
 
-def call_of(context: typer.Context) -> Call:
-    call = context.find_object(Call)
-    return call or Call()
+def get_global_options(context: typer.Context) -> GlobalOptions:
+    call = context.find_object(GlobalOptions)
+    return call or GlobalOptions()
 
 
-def finished(work: Coroutine[Any, Any, T]) -> T:
+def run_async(work: Coroutine[Any, Any, T]) -> T:
     """What a coroutine gives; asyncio takes time to import, and `--help` has no use for it."""
     import asyncio
 
@@ -90,7 +90,7 @@ def nearest_project(start: Path) -> Path | None:
     return next((folder for folder in (start, *start.parents) if (folder / SETTINGS).is_file()), None)
 
 
-def _no_agent_file(agent: str) -> WrongUse:
+def _build_agent_file_error(agent: str) -> WrongUse:
     """Without a project there are only files: nothing else is read to find out what was meant."""
     from folkmoot.loader.findings import near
 
@@ -138,11 +138,11 @@ def read_env_file(path: Path) -> dict[str, str]:
         name, equals, value = said.partition("=")
         if not equals or not name.strip().isidentifier():
             raise WrongUse(f"{path}:{number}: this is no NAME=value line")
-        values[name.strip()] = _unquoted(value.strip())
+        values[name.strip()] = _strip_quotes(value.strip())
     return values
 
 
-def _unquoted(value: str) -> str:
+def _strip_quotes(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1]
     return value.partition(" #")[0].rstrip()

@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from folkmoot.cli.call import AsJson, Call, Target, call_of
-from folkmoot.cli.failure import say_more
-from folkmoot.cli.output import counted, say, write, write_json, write_table
+from folkmoot.cli.call import AsJson, GlobalOptions, Target, get_global_options
+from folkmoot.cli.failure import write_help_hint
+from folkmoot.cli.output import counted, write, write_json, write_stderr, write_table
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.duration import written
 from folkmoot.engine.workshop import load_project
@@ -49,10 +49,10 @@ def check(
       folkmoot check front-desk.ai --json
     """
 
-    call = call_of(context)
-    target = _target(call, path)
+    call = get_global_options(context)
+    target = _resolve_target(call, path)
     try:
-        loaded = checked(call, target)
+        loaded = check_project(call, target)
     except DeclarationError as error:
         if as_json:
             write_json({"problems": error.problems, "help": topic_for(error)})
@@ -60,17 +60,17 @@ def check(
             for problem in error.problems:
                 write(str(problem), "yellow" if problem.severity == "warning" else "")
             errors = sum(problem.severity == "error" for problem in error.problems)
-            say(f"{errors} {'problem' if errors == 1 else 'problems'}", "bold red")
-            say_more(topic_for(error))
+            write_stderr(f"{errors} {'problem' if errors == 1 else 'problems'}", "bold red")
+            write_help_hint(topic_for(error))
         return error.exit_code
     if as_json:
         write_json({"problems": loaded.warnings})
     else:
-        _write_sound(loaded)
+        _write_check_result(loaded)
     return 0
 
 
-def checked(call: Call, target: Target) -> Loaded:
+def check_project(call: GlobalOptions, target: Target) -> Loaded:
     """As `load_project`, and with the scripts of scripted models and the trusted tools read too."""
 
     loaded = call.load(target)
@@ -109,7 +109,7 @@ def _module_problems(graph: Graph, folder: Path) -> Iterator[Problem]:
                     yield Problem(file=agent.file, message=message)
 
 
-def _target(call: Call, path: Path | None) -> Target:
+def _resolve_target(call: GlobalOptions, path: Path | None) -> Target:
     if path is None:
         return Target(folder=call.folder, agent="")
     if path.is_dir():
@@ -120,7 +120,7 @@ def _target(call: Call, path: Path | None) -> Target:
     return Target(folder=found.folder, agent=found.agent, alone=True)
 
 
-def _write_sound(loaded: Loaded) -> None:
+def _write_check_result(loaded: Loaded) -> None:
 
     for warning in loaded.warnings:
         write(str(warning), "yellow")
@@ -128,16 +128,16 @@ def _write_sound(loaded: Loaded) -> None:
         worst = worst_case(loaded.graph, file)
         most = "without limit" if worst >= COUNTLESS else f"at most {counted(worst, 'model request')}"
         write(f"{file}: {most}")
-    say(_verdict(loaded), "green")
+    write_stderr(_describe_result(loaded), "green")
 
 
-def _verdict(loaded: Loaded) -> str:
+def _describe_result(loaded: Loaded) -> str:
 
     warnings = counted(len(loaded.warnings), "warning") if loaded.warnings else "no warnings"
     return f"{counted(len(loaded.graph.agents), 'agent')}, no problems, {warnings}"
 
 
-class Form(StrEnum):
+class GraphFormat(StrEnum):
     text = "text"
     mermaid = "mermaid"
     svg = "svg"
@@ -145,7 +145,7 @@ class Form(StrEnum):
 
 def graph(
     context: typer.Context,
-    form: Annotated[Form, typer.Option("--format", "-f", help="How to draw it.")] = Form.text,
+    form: Annotated[GraphFormat, typer.Option("--format", "-f", help="How to draw it.")] = GraphFormat.text,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of stdout.")
     ] = None,
@@ -157,9 +157,11 @@ def graph(
       folkmoot graph --format svg -o agents.svg
     """
 
-    call = call_of(context)
+    call = get_global_options(context)
     loaded = load_project(call.folder, overrides=call.overrides)
-    draw = {Form.text: views.text, Form.mermaid: views.mermaid, Form.svg: views.svg}[form]
+    draw = {GraphFormat.text: views.text, GraphFormat.mermaid: views.mermaid, GraphFormat.svg: views.svg}[
+        form
+    ]
     drawing = draw(loaded.graph)
     if output is None:
         write(drawing.rstrip("\n"))
@@ -185,7 +187,7 @@ def show(
       FOLKMOOT_MAX_TURNS=3 folkmoot config show --json
     """
 
-    call = call_of(context)
+    call = get_global_options(context)
     settings = load_project(call.folder, overrides=call.overrides).settings
     if as_json:
         write_json(settings)
@@ -193,14 +195,14 @@ def show(
     write_table(
         ("setting", "value", "source"),
         (
-            (f"{setting.file} {setting.key}".strip(), _written(setting), (setting.source, "dim"))
+            (f"{setting.file} {setting.key}".strip(), _format_setting(setting), (setting.source, "dim"))
             for setting in settings
             if everything or not setting.file or setting.source.startswith(f"{setting.file}:")
         ),
     )
 
 
-def _written(setting: Setting) -> str:
+def _format_setting(setting: Setting) -> str:
 
     value = setting.value
     if value is None:

@@ -8,20 +8,26 @@ from typing import Annotated, NamedTuple, get_args
 import typer
 
 from folkmoot.app import Folkmoot
-from folkmoot.cli.call import AsJson, Call, Quiet, call_of, finished
+from folkmoot.cli.call import AsJson, GlobalOptions, Quiet, get_global_options, run_async
 from folkmoot.cli.interrupt import on_stop_signals
-from folkmoot.cli.output import say, write, write_json
+from folkmoot.cli.output import write, write_json, write_stderr
 from folkmoot.coordination.collaboration import Move, Scene
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionOpened
-from folkmoot.engine.claims import chance
-from folkmoot.engine.collaboration import INTERRUPTED, Collaboration, Stopped, gathered, seats
+from folkmoot.engine.claims import draw_id_seed
+from folkmoot.engine.collaboration import (
+    INTERRUPTED,
+    Collaboration,
+    CollaborationStop,
+    build_seats,
+    open_collaboration,
+)
 from folkmoot.errors import NotFound, WrongUse
 from folkmoot.views.result import Result
 
 
-class Wanted(NamedTuple):
+class CollaborationRequest(NamedTuple):
     goal: str
     constraints: tuple[str, ...]
     members: tuple[str, ...]
@@ -67,61 +73,65 @@ def collaborate(  # noqa: PLR0913  # because every option is a parameter
     if bool(goal.strip()) == bool(resume):
         which = "not both" if resume else "to go on with: folkmoot collaborate --resume ID"
         raise WrongUse(f"name a goal, or a work session {which}")
-    wanted = Wanted(goal, tuple(constraint or ()), tuple(members or ()), resume)
-    stopped, scene = finished(_carried_on(call_of(context), wanted, quiet=quiet or as_json))
+    wanted = CollaborationRequest(goal, tuple(constraint or ()), tuple(members or ()), resume)
+    stopped, scene = run_async(
+        _run_collaboration(get_global_options(context), wanted, quiet=quiet or as_json)
+    )
     work = scene.work
     if as_json:
         write_json({"workSessionId": work.id, **scene.document(), "waiting": stopped.why})
     elif work.state == "Completed":
         write(work.summary.removesuffix("\n"))
     if not as_json:
-        _tell_how_it_stands(stopped, scene)
+        _write_status(stopped, scene)
     if stopped.why:
         return 130 if stopped.interrupted else 6
     return 0 if work.state == "Completed" else 1
 
 
-def _tell_how_it_stands(stopped: Stopped, scene: Scene) -> None:
+def _write_status(stopped: CollaborationStop, scene: Scene) -> None:
 
     work = scene.work
     for why in dict.fromkeys(stopped.why):
-        say(f"{work.id} {'' if why == INTERRUPTED else 'waits: '}{why}", "magenta")
+        write_stderr(f"{work.id} {'' if why == INTERRUPTED else 'waits: '}{why}", "magenta")
     if stopped.why:
-        say(f"go on with: folkmoot collaborate --resume {work.id}")
+        write_stderr(f"go on with: folkmoot collaborate --resume {work.id}")
     if work.state == "Error":
-        say(f"{work.id} failed: {work.history[-1].reason}", "bold red")
+        write_stderr(f"{work.id} failed: {work.history[-1].reason}", "bold red")
 
 
-async def _carried_on(call: Call, wanted: Wanted, *, quiet: bool) -> tuple[Stopped, Scene]:
+async def _run_collaboration(
+    call: GlobalOptions, wanted: CollaborationRequest, *, quiet: bool
+) -> tuple[CollaborationStop, Scene]:
 
     def tell(move: Move) -> None:
         if not quiet and move.line:
-            say(move.line.partition("\n")[0])
+            write_stderr(move.line.partition("\n")[0])
 
     async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
 
         async def start(agent: str, request: str, errand: Errand) -> Result:
             return await moot.run(agent, request, errand=errand)
 
-        id = await _meant(moot, wanted)
+        id = await _find_or_open_work_session(moot, wanted)
         if not quiet and wanted.goal:
-            say(f"{id}: {wanted.goal}")
+            write_stderr(f"{id}: {wanted.goal}")
         collaboration = Collaboration(moot.moot, id, start, tell)
-        _leave_on_signals(collaboration, moot.hand_over)
+        _stop_on_signals(collaboration, moot.hand_over)
         return await collaboration.carry_on(), await collaboration.scene()
 
 
-async def _meant(moot: Folkmoot, wanted: Wanted) -> str:
+async def _find_or_open_work_session(moot: Folkmoot, wanted: CollaborationRequest) -> str:
     """The work session that is named, or a new one."""
 
     if not wanted.resume:
         opening = WorkSessionOpened(wanted.goal, constraints=wanted.constraints)
-        team = seats(moot.graph, map(_member, wanted.members))
-        return (await gathered(moot.moot, opening, team, chance())).id
+        team = build_seats(moot.graph, map(_parse_member, wanted.members))
+        return (await open_collaboration(moot.moot, opening, team, draw_id_seed())).id
     return await moot.moot.work_sessions.find(wanted.resume)
 
 
-def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:
+def _stop_on_signals(collaboration: Collaboration, hand_over: Callable[..., None]) -> None:
     """The first lets what is under way end, the second does not; the runs are left for whoever goes on."""
 
     def leave() -> None:
@@ -131,7 +141,7 @@ def _leave_on_signals(collaboration: Collaboration, hand_over: Callable[..., Non
     on_stop_signals(leave)
 
 
-def _member(written: str) -> tuple[str, MemberRole | None]:
+def _parse_member(written: str) -> tuple[str, MemberRole | None]:
 
     name, _, wanted = written.partition("=")
     roles: tuple[MemberRole, ...] = get_args(MemberRole)

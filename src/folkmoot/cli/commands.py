@@ -15,12 +15,12 @@ import typer
 from msgspec.structs import replace
 from typer.core import TyperGroup
 
-from folkmoot.cli.call import AsJson, call_of, finished, nearest_project
+from folkmoot.cli.call import AsJson, get_global_options, nearest_project, run_async
 from folkmoot.domain.text import storable
 from folkmoot.errors import FolkmootError
 
 if TYPE_CHECKING:
-    from folkmoot.cli.call import Call
+    from folkmoot.cli.call import GlobalOptions
     from folkmoot.operations.operation import Field, Operation, OperationType
 
 Values = dict[str, Any]
@@ -29,29 +29,29 @@ Present = Callable[["Operation[Any]", Any], None]
 """Shows the output of an operation to people."""
 
 
-def agent_files(incomplete: str) -> list[str]:
+def complete_agent_file(incomplete: str) -> list[str]:
     """What the shell offers when TAB is pressed; a project that cannot be read offers nothing."""
     folder = nearest_project(Path.cwd()) or Path.cwd()
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*.ai"))
     return sorted(file for file in found if file.startswith(incomplete) and not file.startswith("."))
 
 
-def run_names(incomplete: str) -> list[str]:
-    from folkmoot.cli.project import opened
+def complete_run_name(incomplete: str) -> list[str]:
+    from folkmoot.cli.project import open_existing_journal
     from folkmoot.ports import RunQuery
 
     async def begin_so() -> list[str]:
-        async with opened(nearest_project(Path.cwd()) or Path.cwd()) as journal:
+        async with open_existing_journal(nearest_project(Path.cwd()) or Path.cwd()) as journal:
             return [run.run for run in await journal.runs(RunQuery(prefix=incomplete))]
 
     try:
-        runs = finished(begin_so())
+        runs = run_async(begin_so())
     except FolkmootError:
         return []
     return [*(["last"] if "last".startswith(incomplete) else []), *runs]
 
 
-_COMPLETED = {"RUN": run_names, "AGENT": agent_files}
+_COMPLETED = {"RUN": complete_run_name, "AGENT": complete_agent_file}
 """What the shell offers, by the metavar of an argument or an option."""
 
 
@@ -75,7 +75,7 @@ class Commands(Mapping[str, Any]):
         self.places = places
 
     def __getitem__(self, name: str) -> Any:
-        return _load(name, *self.places[name])
+        return _load_command(name, *self.places[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.places)
@@ -92,7 +92,7 @@ class LazyGroup(TyperGroup):
 
 
 @cache
-def _load(name: str, place: str, summary: str) -> Any:
+def _load_command(name: str, place: str, summary: str) -> Any:
     module, _, attribute = place.partition(".")
     shown = import_module(f"folkmoot.cli.{module}")
     found = getattr(shown, attribute)
@@ -119,15 +119,15 @@ def make_command(
     own = list(inspect.signature(options.read, eval_str=True).parameters.values()) if options else []
 
     def call(typer_context: typer.Context, as_json: bool, person: str = "", **given: Any) -> int:
-        values = {field.name: _value(field, given.pop(field.name)) for field in offered}
+        values = {field.name: _to_field_value(field, given.pop(field.name)) for field in offered}
         if options:
             values |= options.read(**given)
         wanted = read_operation(operation, values, {field.name: option_name(field) for field in offered})
         if options and options.instead and any(given.get(flag) for flag in options.when):
-            return options.instead(call_of(typer_context), wanted, as_json, **given) or 0
+            return options.instead(get_global_options(typer_context), wanted, as_json, **given) or 0
         from folkmoot.cli.output import write_json
 
-        output = finished(perform_operation(call_of(typer_context), wanted, person))
+        output = run_async(perform_operation(get_global_options(typer_context), wanted, person))
         if as_json:
             write_json(wanted.terminal_document(output))
         else:
@@ -137,7 +137,7 @@ def make_command(
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter("typer_context", keyword, annotation=typer.Context),
-        *(_parameter(field) for field in offered),
+        *(_build_parameter(field) for field in offered),
         *(each.replace(kind=keyword) for each in own),
         *(
             [inspect.Parameter("person", keyword, annotation=_As, default=operation.named)]
@@ -148,7 +148,7 @@ def make_command(
     ]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters}
-    call.__doc__ = _help(operation, options)
+    call.__doc__ = _build_help(operation, options)
     return call
 
 
@@ -156,7 +156,7 @@ def option_name(field: Field) -> str:
     return field.spelling.terminal or f"--{field.name.replace('_', '-')}"
 
 
-def _parameter(field: Field) -> inspect.Parameter:
+def _build_parameter(field: Field) -> inspect.Parameter:
     kind: Any = bool if field.is_flag else list[str] if field.is_list else str
     line, name = field.help, option_name(field)
     if field.is_list and name.startswith("-"):
@@ -181,13 +181,13 @@ def _parameter(field: Field) -> inspect.Parameter:
     )
 
 
-def _value(field: Field, given: Any) -> Any:
+def _to_field_value(field: Field, given: Any) -> Any:
     if field.is_list:
         return tuple(map(storable, given or ()))
     return storable(given) if isinstance(given, str) else given
 
 
-def _help(operation: OperationType, options: TerminalOptions | None) -> str:
+def _build_help(operation: OperationType, options: TerminalOptions | None) -> str:
     """Its docstring, what its further options do, and examples as they stand."""
     about = [inspect.getdoc(operation) or ""]
     if options and options.read.__doc__:
@@ -196,8 +196,8 @@ def _help(operation: OperationType, options: TerminalOptions | None) -> str:
     return "\n\n".join([*about, f"\b\nExamples:\n{examples}"])
 
 
-async def perform_operation(call: Call, operation: Operation[Any], person: str = "") -> Any:
-    from folkmoot.cli.project import project_for
+async def perform_operation(call: GlobalOptions, operation: Operation[Any], person: str = "") -> Any:
+    from folkmoot.cli.project import open_for_operation
     from folkmoot.operations.actor import by_account, by_name
 
     seed = secrets.token_hex(16)
@@ -205,7 +205,7 @@ async def perform_operation(call: Call, operation: Operation[Any], person: str =
     if operation.of_files and (agent := getattr(operation, "agent", "")):
         target = call.target(agent)
         operation = replace(operation, agent=target.agent)
-    async with project_for(call, operation, target) as project:
+    async with open_for_operation(call, operation, target) as project:
         actor = by_account("terminal", seed)
         if person or operation.named:
             actor = by_name(storable(person), project.graph, "terminal", seed)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from folkmoot.domain.message import visible
 from folkmoot.domain.settings import ToolSource
-from folkmoot.engine.claims import is_gone, this_process
+from folkmoot.engine.claims import is_owner_gone, this_process
 from folkmoot.errors import ServerFailed
 from folkmoot.tools.consent import ConsentItem, ConsentStore, Grant, Offer, granted_files, mark_of
 from folkmoot.tools.consent import changes as changed_offers
@@ -23,7 +23,7 @@ MOST_FILES, MOST_LINES, MOST_CHARACTERS = 20, 20, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ServerInspection:
     """What a server offered when it was asked, or why it could not be."""
 
     name: str
@@ -40,20 +40,20 @@ class Look:
             yield ConsentItem("server", f"tools.{self.name}.{tool}", text, f"{self.mark} {how}")
 
 
-def look_at_servers(folder: Path, sources: Mapping[str, ToolSource]) -> list[Look]:
+def inspect_servers(folder: Path, sources: Mapping[str, ToolSource]) -> list[ServerInspection]:
     """Start each server once and ask what it offers. Their commands must have been allowed."""
-    return asyncio.run(_looks(folder, sources))
+    return asyncio.run(_inspect_all(folder, sources))
 
 
-async def _looks(folder: Path, sources: Mapping[str, ToolSource]) -> list[Look]:
-    servers = Servers(folder, os.environ, ConsentStore().listings, this_process(), is_gone)
+async def _inspect_all(folder: Path, sources: Mapping[str, ToolSource]) -> list[ServerInspection]:
+    servers = Servers(folder, os.environ, ConsentStore().listings, this_process(), is_owner_gone)
 
-    async def look(name: str) -> Look:
+    async def look(name: str) -> ServerInspection:
         source = sources[name]
         try:
-            return Look(name, mark_of(source), await servers.offers(name, source))
+            return ServerInspection(name, mark_of(source), await servers.offers(name, source))
         except ServerFailed as error:
-            return Look(name, mark_of(source), failed=str(error))
+            return ServerInspection(name, mark_of(source), failed=str(error))
 
     try:
         return await asyncio.gather(*map(look, sources))
@@ -61,36 +61,38 @@ async def _looks(folder: Path, sources: Mapping[str, ToolSource]) -> list[Look]:
         await servers.close()
 
 
-def changes(store: ConsentStore, folder: Path, item: ConsentItem, id: str, grant: Grant) -> list[str]:
+def describe_changes(
+    store: ConsentStore, folder: Path, item: ConsentItem, id: str, grant: Grant
+) -> list[str]:
     """`grant` is what was allowed under this id."""
     said = [f"was: {visible(grant.text)}"] if grant.text != item.text else []
     if grant.value is None:
         return said or ["what changed is not known: an earlier release of Folkmoot kept no contents"]
     before, now = granted_files(id, grant), item.files
     files = [
-        _of_file(store, folder, file, before.get(file), now.get(file))
+        _describe_file_change(store, folder, file, before.get(file), now.get(file))
         for file in sorted({*before, *now})
         if before.get(file) != now.get(file)
     ]
     if not said and not files:
         return ["its variables or headers are others"]
-    return [*said, *_bounded(files)]
+    return [*said, *_limit_lines(files)]
 
 
-def _of_file(
+def _describe_file_change(
     store: ConsentStore, folder: Path, file: str, before: str | None, now: str | None
 ) -> tuple[str, list[str]]:
     """What happened to it, and its changed lines as far as they are known."""
     if now is None:
         return f"{visible(file)} is not used any more", []
     old = store.text(folder, before) if before else ""
-    new = _text(folder / file, now)
+    new = _read_matching_text(folder / file, now)
     head = f"{visible(file)} {'changed' if before else 'is new'}"
     return head, [] if old is None or new is None else list(_changed_lines(old, new))
 
 
 def _changed_lines(old: str, new: str) -> Iterator[str]:
-    for line in [*unified_diff(_lines(old), _lines(new), n=0, lineterm="")][2:]:
+    for line in [*unified_diff(_split_lines(old), _split_lines(new), n=0, lineterm="")][2:]:
         if line.startswith("@@"):
             continue
         whole = "\t".join(map(visible, line.split("\t")))
@@ -98,12 +100,12 @@ def _changed_lines(old: str, new: str) -> Iterator[str]:
         yield f"  {whole[:MOST_CHARACTERS]}" + (f"… and {more} more characters" if more > 0 else "")
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Broken at newlines alone: every other character that could break a line is shown."""
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _text(file: Path, digest: str) -> str | None:
+def _read_matching_text(file: Path, digest: str) -> str | None:
     try:
         content = file.read_bytes()
         return content.decode() if sha256(content).hexdigest() == digest else None
@@ -111,7 +113,7 @@ def _text(file: Path, digest: str) -> str | None:
         return None
 
 
-def _bounded(files: list[tuple[str, list[str]]]) -> Iterable[str]:
+def _limit_lines(files: list[tuple[str, list[str]]]) -> Iterable[str]:
     left = MOST_LINES
     for head, lines in files[:MOST_FILES]:
         yield head

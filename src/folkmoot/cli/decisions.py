@@ -8,10 +8,19 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from folkmoot.cli.call import Call, finished
+from folkmoot.cli.call import GlobalOptions, run_async
 from folkmoot.cli.commands import TerminalOptions
-from folkmoot.cli.output import Cell, console, in_one_line, moment, say, write, write_json, write_table
-from folkmoot.cli.project import reading, redraw
+from folkmoot.cli.output import (
+    Cell,
+    console,
+    format_local_time,
+    format_one_line,
+    write,
+    write_json,
+    write_stderr,
+    write_table,
+)
+from folkmoot.cli.project import open_readonly_project, redraw
 from folkmoot.coordination.decision_service import Decisions, brief
 from folkmoot.domain.decision import Decision, Option, Voter, tally
 from folkmoot.domain.duration import EXAMPLES, seconds
@@ -33,31 +42,37 @@ def present(operation: Operation[Any], output: Any) -> None:
     elif output:
         write_table(("id", "status", "until", "rule", "votes", "topic"), map(_row, output))
     else:
-        say(_EMPTY)
+        write_stderr(_EMPTY)
 
 
-def _modes(
+def _read_show_options(
     adr: Annotated[bool, typer.Option("--adr", help="Print the record as Markdown.")] = False,
     live: Annotated[bool, typer.Option("--live", help="Stay, and follow it until it is decided.")] = False,
 ) -> dict[str, Any]:
     return {}
 
 
-async def _read(call: Call, wanted: ShowDecision, *, live: bool) -> Decision:
-    async with reading(call.folder) as project:
+async def _find_decision(call: GlobalOptions, wanted: ShowDecision, *, live: bool) -> Decision:
+    async with open_readonly_project(call.folder) as project:
         decision = await wanted.run(project, by_account("terminal"))
-        return await follow(project.decisions, decision.id, console(), project.clock) if live else decision
+        return (
+            await follow_decision(project.decisions, decision.id, console(), project.clock)
+            if live
+            else decision
+        )
 
 
-def _show(call: Call, wanted: ShowDecision, as_json: bool, *, adr: bool, live: bool) -> None:
-    decision = finished(_read(call, wanted, live=live))
+def _show_decision(
+    call: GlobalOptions, wanted: ShowDecision, as_json: bool, *, adr: bool, live: bool
+) -> None:
+    decision = run_async(_find_decision(call, wanted, live=live))
     if adr:
         write(record(decision).rstrip("\n"))
     elif as_json:
         write_json(wanted.document(decision))
 
 
-def _proposal(
+def _read_proposal_options(
     option: Annotated[list[str], typer.Option(metavar="ID=TEXT", help="What can be chosen; twice at least.")],
     voter: Annotated[
         list[str], typer.Option(metavar="NAME[=WEIGHT]", help="An agent's id or a person; may be repeated.")
@@ -67,17 +82,17 @@ def _proposal(
     lasts = seconds(window)
     if lasts is None:
         raise WrongUse(f"--window takes a duration such as {EXAMPLES}, not {window!r}", code=BAD_VALUE)
-    return {"options": read_options(option), "participants": read_voters(voter), "window": lasts}
+    return {"options": parse_decision_options(option), "participants": parse_voters(voter), "window": lasts}
 
 
 COMMANDS = OPERATIONS
 TERMINAL_OPTIONS = {
-    ShowDecision: TerminalOptions(_modes, _show, when=("adr", "live")),
-    ProposeDecision: TerminalOptions(_proposal),
+    ShowDecision: TerminalOptions(_read_show_options, _show_decision, when=("adr", "live")),
+    ProposeDecision: TerminalOptions(_read_proposal_options),
 }
 
 
-async def follow(decisions: Decisions, id: str, console: Console, clock: Clock) -> Decision:
+async def follow_decision(decisions: Decisions, id: str, console: Console, clock: Clock) -> Decision:
     """Draw a decision again and again until it is made."""
 
     async def look() -> tuple[Decision, str, bool]:
@@ -87,13 +102,13 @@ async def follow(decisions: Decisions, id: str, console: Console, clock: Clock) 
     return await redraw(console, look, clock)
 
 
-def read_options(written: Sequence[str]) -> tuple[Option, ...]:
+def parse_decision_options(written: Sequence[str]) -> tuple[Option, ...]:
     parts = (each.partition("=") for each in map(storable, written))
     return tuple(Option(id.strip(), text.strip()) for id, _, text in parts)
 
 
-def read_voters(written: Sequence[str]) -> tuple[Voter, ...]:
-    return tuple(map(_voter, map(storable, written)))
+def parse_voters(written: Sequence[str]) -> tuple[Voter, ...]:
+    return tuple(map(_parse_voter, map(storable, written)))
 
 
 def _row(decision: Decision) -> tuple[Cell, ...]:
@@ -103,14 +118,14 @@ def _row(decision: Decision) -> tuple[Cell, ...]:
     return (
         decision.id,
         decision.status,
-        moment(decision.until) if decision.until and not ended else "",
+        format_local_time(decision.until) if decision.until and not ended else "",
         str(decision.rule),
         ", ".join(f"{option} {count}" for option, count in counts.items()),
-        in_one_line(decision.topic, 60),
+        format_one_line(decision.topic, 60),
     )
 
 
-def _voter(written: str) -> Voter:
+def _parse_voter(written: str) -> Voter:
     name, equals, weight = written.partition("=")
     if not equals:
         return Voter(name)

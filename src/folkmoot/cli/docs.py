@@ -10,7 +10,7 @@ import typer
 from folkmoot.cli.call import AsJson
 from folkmoot.cli.output import write, write_json, write_markdown, write_table
 from folkmoot.errors import NotFound
-from folkmoot.site.pages import Library, library, search
+from folkmoot.site.pages import Documentation, load_documentation, search
 
 
 def docs(
@@ -29,7 +29,7 @@ def docs(
       folkmoot docs "budget exceeded"
     """
 
-    books = library()
+    books = load_documentation()
     name, _, anchor = topic.strip("/").partition("#")
     page = books.pages.get(name.removesuffix(".md")) or books.pages.get(f"reference/{name}")
     if not page:
@@ -44,7 +44,7 @@ def docs(
         print(text)
 
 
-def _write_contents(books: Library, as_json: bool) -> None:
+def _write_contents(books: Documentation, as_json: bool) -> None:
 
     if as_json:
         write_json([{"group": group, "pages": entries} for group, entries in books.contents])
@@ -56,7 +56,7 @@ def _write_contents(books: Library, as_json: bool) -> None:
             write(f"  {id.ljust(widest)}  {title}")
 
 
-def _write_hits(books: Library, words: str, as_json: bool) -> None:
+def _write_hits(books: Documentation, words: str, as_json: bool) -> None:
 
     found = [
         (f"{page.id}#{section.anchor}", section.title, text) for page, section, text in search(books, words)

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli.call import AsJson, Call, Target, call_of
-from folkmoot.cli.check import checked
-from folkmoot.cli.local_models import Finding, findings, settings
+from folkmoot.cli.call import AsJson, GlobalOptions, Target, get_global_options
+from folkmoot.cli.check import check_project
+from folkmoot.cli.local_models import Finding, find_model_servers, render_provider_settings
 from folkmoot.cli.output import STYLES, console, counted, write, write_json, write_table
-from folkmoot.cli.project import has_run, opened
-from folkmoot.cli.trust import wanted_by
+from folkmoot.cli.project import has_run, open_existing_journal
+from folkmoot.cli.trust import list_consent_items
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.providers import BUILT_IN, OWN_CREDENTIALS, key_variable
 from folkmoot.domain.settings import Storage
@@ -36,7 +36,7 @@ from folkmoot.tools.consent import ConsentStore, mark_of
 from folkmoot.tools.wanted import wanted_items
 
 if TYPE_CHECKING:
-    from folkmoot.engine.procrastinate import Survey
+    from folkmoot.engine.procrastinate import QueueStatus
 
 
 def doctor(
@@ -62,7 +62,7 @@ def doctor(
       folkmoot doctor --look-at 127.0.0.1:9000
       folkmoot --project desks/support doctor --json
     """
-    found = examine(call_of(context), look_at or ())
+    found = examine_installation(get_global_options(context), look_at or ())
     if as_json:
         write_json(found)
     else:
@@ -73,7 +73,7 @@ def doctor(
                 for finding in found
             ),
         )
-        if lines := settings(found):
+        if lines := render_provider_settings(found):
             write("\nTo use these models, write into folkmoot.yaml:\n")
             for line in lines:
                 write(line)
@@ -84,23 +84,23 @@ _LEAST_SQLITE = (3, 24)
 """Older ones lack what the journal's statements need."""
 
 
-def examine(call: Call, look_at: Sequence[str] = ()) -> list[Finding]:
+def examine_installation(call: GlobalOptions, look_at: Sequence[str] = ()) -> list[Finding]:
     return [
         Finding("folkmoot", "ok", __version__),
         Finding("python", "ok", f"{platform.python_version()} at {sys.executable}"),
-        _sqlite(),
-        _terminal(),
-        *_project(call),
-        *findings(look_at, _used(call)),
+        _examine_sqlite(),
+        _examine_terminal(),
+        *_examine_project(call),
+        *find_model_servers(look_at, _list_provider_urls(call)),
     ]
 
 
-def _sqlite() -> Finding:
+def _examine_sqlite() -> Finding:
     enough = sqlite3.sqlite_version_info >= _LEAST_SQLITE
     return Finding("sqlite", "ok" if enough else "failed", sqlite3.sqlite_version)
 
 
-def _terminal() -> Finding:
+def _examine_terminal() -> Finding:
     target = console(stderr=True)
     if not target.is_terminal:
         return Finding("terminal", "ok", "stderr is no terminal: progress comes line by line")
@@ -108,10 +108,10 @@ def _terminal() -> Finding:
     return Finding("terminal", "ok", f"{target.width}×{target.height}, {target.encoding}, {colours}")
 
 
-def _project(call: Call) -> Iterator[Finding]:
+def _examine_project(call: GlobalOptions) -> Iterator[Finding]:
     folder = call.folder
     try:
-        loaded = checked(call, Target(folder=folder, agent=""))
+        loaded = check_project(call, Target(folder=folder, agent=""))
     except DeclarationError as error:
         errors = sum(problem.severity == "error" for problem in error.problems)
         first = next(problem for problem in error.problems if problem.severity == "error")
@@ -122,15 +122,15 @@ def _project(call: Call) -> Iterator[Finding]:
         return
     else:
         yield Finding("project", "ok", f"{folder}, {counted(len(loaded.graph.agents), 'agent')}")
-        yield from _keys(loaded.graph)
-        yield _trust(call)
-        yield from _servers(folder, loaded.graph)
+        yield from _examine_keys(loaded.graph)
+        yield _examine_trust(call)
+        yield from _examine_servers(folder, loaded.graph)
         yield from examine_remotes(folder, loaded.graph)
-    yield from _journal(folder)
-    yield from _git(folder)
+    yield from _examine_journal(folder)
+    yield from _examine_git(folder)
 
 
-def _used(call: Call) -> set[str | None]:
+def _list_provider_urls(call: GlobalOptions) -> set[str | None]:
     """The addresses of the providers that the project has; none if it is unsound, which is told elsewhere."""
     with suppress(FolkmootError):
         graph = call.load(Target(folder=call.folder, agent="")).graph
@@ -140,7 +140,7 @@ def _used(call: Call) -> set[str | None]:
     return set()
 
 
-def _keys(graph: Graph) -> Iterator[Finding]:
+def _examine_keys(graph: Graph) -> Iterator[Finding]:
     used = {choice.provider for agent in graph.agents.values() for choice in agent.models}
     for name in sorted(used):
         provider = {**BUILT_IN, **graph.settings.providers}.get(name)
@@ -157,19 +157,19 @@ def _keys(graph: Graph) -> Iterator[Finding]:
             yield Finding(f"library of {name}", "warning", f"not installed: {command}")
 
 
-def _trust(call: Call) -> Finding:
+def _examine_trust(call: GlobalOptions) -> Finding:
     store = ConsentStore()
     if store.of(call.folder).mine:
         text = "this folder is yours: nothing is asked here (`folkmoot trust --not-mine` turns asking on)"
         return Finding("trust", "ok", text)
-    missing = store.missing(call.folder, wanted_by(call, Target(folder=call.folder, agent="")))
+    missing = store.missing(call.folder, list_consent_items(call, Target(folder=call.folder, agent="")))
     if not missing:
         return Finding("trust", "ok", "nothing to allow")
     wants = "; ".join(item.text for item in missing)
     return Finding("trust", "warning", f"the project wants to {wants}: see `folkmoot trust`")
 
 
-def _servers(folder: Path, graph: Graph) -> Iterator[Finding]:
+def _examine_servers(folder: Path, graph: Graph) -> Iterator[Finding]:
     """Nothing is started: only whether it could be, and what was trusted of it."""
     listings = ConsentStore().listings
     for name, source in graph.settings.tools.items():
@@ -185,40 +185,40 @@ def _servers(folder: Path, graph: Graph) -> Iterator[Finding]:
             yield Finding(f"server {name}", "ok", f"{counted(len(offers), 'trusted tool')}")
 
 
-def _journal(folder: Path) -> Iterator[Finding]:
+def _examine_journal(folder: Path) -> Iterator[Finding]:
     try:
         storage = storage_of(folder, os.environ)
         if storage.url is None:
-            yield _local_journal(folder)
+            yield _examine_local_journal(folder)
         else:
-            yield from _shared_journal(folder, storage)
+            yield from _examine_shared_journal(folder, storage)
     except FolkmootError as error:
         yield Finding("journal", "failed", str(error))
 
 
-def _local_journal(folder: Path) -> Finding:
+def _examine_local_journal(folder: Path) -> Finding:
     if not has_run(folder):
         writable = os.access(folder, os.W_OK)
         text = "nothing has run yet" if writable else f"{folder} is not writable: nothing can run"
         return Finding("journal", "ok" if writable else "failed", text)
-    runs = asyncio.run(_read_journal(folder))
+    runs = asyncio.run(_count_runs(folder))
     if not os.access(folder / FOLDER, os.W_OK):
         return Finding("journal", "failed", f"{folder / FOLDER} is not writable: nothing can run")
     return Finding("journal", "ok", f"{counted(runs, 'run')}, readable and writable")
 
 
-def _shared_journal(folder: Path, storage: Storage) -> Iterator[Finding]:
-    runs = asyncio.run(_read_journal(folder))  # first: it says what is missing to read it at all
+def _examine_shared_journal(folder: Path, storage: Storage) -> Iterator[Finding]:
+    runs = asyncio.run(_count_runs(folder))  # first: it says what is missing to read it at all
     yield Finding("journal", "ok", f"{counted(runs, 'run')} in {storage.shown}, project {storage.project!r}")
     yield from examine_shared(storage)
 
 
-async def _read_journal(folder: Path) -> int:
-    async with opened(folder) as journal:
+async def _count_runs(folder: Path) -> int:
+    async with open_existing_journal(folder) as journal:
         return await journal.count_runs(RunQuery())
 
 
-def _git(folder: Path) -> Iterator[Finding]:
+def _examine_git(folder: Path) -> Iterator[Finding]:
     """Only where git is used: the journal holds requests and answers, and belongs to nobody's history."""
     if not shutil.which("git") or not (folder / FOLDER).exists():
         return
@@ -249,18 +249,18 @@ def examine_remotes(folder: Path, graph: Graph) -> Iterator[Finding]:
     """Nobody is asked whose address was not trusted."""
     remote = [agent for agent in graph.agents.values() if agent.remote]
     if remote and not ConsentStore().missing(folder, wanted_items(folder, graph)):
-        yield from asyncio.run(_looked_at(folder, graph, remote))
+        yield from asyncio.run(_examine_remote_agents(folder, graph, remote))
 
 
-async def _looked_at(folder: Path, graph: Graph, remote: list[Agent]) -> list[Finding]:
+async def _examine_remote_agents(folder: Path, graph: Graph, remote: list[Agent]) -> list[Finding]:
     models = ProviderModels(graph.settings.providers, os.environ, folder)
     try:
-        return list(await asyncio.gather(*(_look(models, agent) for agent in remote)))
+        return list(await asyncio.gather(*(_examine_remote_agent(models, agent) for agent in remote)))
     finally:
         await models.aclose()
 
 
-async def _look(models: ProviderModels, agent: Agent) -> Finding:
+async def _examine_remote_agent(models: ProviderModels, agent: Agent) -> Finding:
     what = f"remote agent {agent.file}"
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -277,12 +277,12 @@ _SHOWN = 3
 
 
 def examine_shared(storage: Storage) -> list[Finding]:
-    from folkmoot.engine.procrastinate import survey
+    from folkmoot.engine.procrastinate import read_queue_status
 
-    return list(_findings(asyncio.run(survey(storage, SystemClock()))))
+    return list(_describe_survey(asyncio.run(read_queue_status(storage, SystemClock()))))
 
 
-def _findings(found: Survey) -> Iterator[Finding]:
+def _describe_survey(found: QueueStatus) -> Iterator[Finding]:
     yield Finding("server", "ok", f"PostgreSQL {found.server}")
     queue = f"Procrastinate {found.queue}" if found.queue else "no worker has been there yet"
     yield Finding("schemas", "ok", f"journal {found.journal or 'not made yet'}, {queue}")
@@ -291,8 +291,8 @@ def _findings(found: Survey) -> Iterator[Finding]:
         yield Finding("durability", "warning", text)
     else:
         yield Finding("durability", "ok", "fsync, full_page_writes and synchronous_commit are on")
-    yield _clock(found.ahead)
-    yield _workers(found)
+    yield _examine_clock(found.ahead)
+    yield _examine_workers(found)
     if found.forsaken:
         named = ", ".join(found.forsaken[:_SHOWN]) + (" …" if len(found.forsaken) > _SHOWN else "")
         text = (
@@ -301,7 +301,7 @@ def _findings(found: Survey) -> Iterator[Finding]:
         yield Finding("forsaken runs", "warning", text)
 
 
-def _clock(ahead: float) -> Finding:
+def _examine_clock(ahead: float) -> Finding:
     side = "ahead of" if ahead > 0 else "behind"
     if abs(ahead) < _APART:
         return Finding("clocks", "ok", f"this host is {abs(ahead) * 1000:.0f} ms {side} the server")
@@ -311,7 +311,7 @@ def _clock(ahead: float) -> Finding:
     return Finding("clocks", "warning", text)
 
 
-def _workers(found: Survey) -> Finding:
+def _examine_workers(found: QueueStatus) -> Finding:
     waiting = f"{counted(found.queued, 'run')} queued"
     if found.workers:
         return Finding("workers", "ok", f"{counted(found.workers, 'worker')} alive, {waiting}")

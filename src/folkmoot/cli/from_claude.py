@@ -35,7 +35,7 @@ _PARTS = re.compile(r"---[ \t]*\n(?P<head>.*?)^---[ \t]*\n(?P<prompt>.*)", re.DO
 _LINE = re.compile(r"^(\w+):[ \t]*(.*)$", re.MULTILINE)
 
 
-class Carried(NamedTuple):
+class ConvertedAgent(NamedTuple):
     file: str
     """The new agent file."""
     text: str
@@ -43,11 +43,11 @@ class Carried(NamedTuple):
     """What the file does not say any more, each with what one can do about it."""
 
 
-def carried(stem: str, text: str) -> Carried:
+def convert_agent(stem: str, text: str) -> ConvertedAgent:
     """One sub-agent; `stem` is its file's name without `.md`."""
     parts = _PARTS.match(text)
-    head = _head(parts["head"]) if parts else {}
-    names = list(_names(head.get("tools")))
+    head = _parse_frontmatter(parts["head"]) if parts else {}
+    names = list(_parse_tool_names(head.get("tools")))
     known = dict.fromkeys(_TOOLS[name] for name in names if name in _TOOLS)
     said: dict[str, Any] = {"description": " ".join(str(head.get("description", "")).split())}
     if head.get("model") in _MODELS:
@@ -58,10 +58,10 @@ def carried(stem: str, text: str) -> Carried:
         said["maxTurns"] = head["maxTurns"]
     name = re.sub(r"[^a-z0-9]+", "-", str(head.get("name") or stem).lower()).strip("-")
     prompt = (parts["prompt"] if parts else text).strip()
-    return Carried(f"{name}.ai", _written(said, prompt), tuple(_notes(head, names)))
+    return ConvertedAgent(f"{name}.ai", _render_agent_file(said, prompt), tuple(_list_notes(head, names)))
 
 
-def main_agent(agents: Iterable[Carried]) -> str:
+def build_main_agent(agents: Iterable[ConvertedAgent]) -> str:
     """The conversation that chose among them."""
     said = {
         "description": "Answers, and calls whoever knows more.",
@@ -69,10 +69,10 @@ def main_agent(agents: Iterable[Carried]) -> str:
         "maxTurns": 30,
     }
     prompt = "Answer the request. Call the agents that fit, several in one turn if they do not depend on each other."
-    return _written(said, prompt)
+    return _render_agent_file(said, prompt)
 
 
-def _head(text: str) -> Mapping[str, Any]:
+def _parse_frontmatter(text: str) -> Mapping[str, Any]:
     """Claude Code also takes what is no YAML, such as a description with a colon in it."""
     import yaml
 
@@ -83,12 +83,12 @@ def _head(text: str) -> Mapping[str, Any]:
     return read if isinstance(read, dict) else dict(_LINE.findall(text))
 
 
-def _names(tools: object) -> Iterator[str]:
+def _parse_tool_names(tools: object) -> Iterator[str]:
     listed = tools if isinstance(tools, list) else re.split(r",(?![^(]*\))", str(tools or ""))
     return (name for each in listed if (name := str(each).strip()))
 
 
-def _notes(head: Mapping[str, Any], tools: list[str]) -> Iterator[str]:
+def _list_notes(head: Mapping[str, Any], tools: list[str]) -> Iterator[str]:
     if "tools" not in head:
         yield "it had every tool; it has none now: name those it needs in `tools`"
     for name in tools:
@@ -108,7 +108,7 @@ def _notes(head: Mapping[str, Any], tools: list[str]) -> Iterator[str]:
             yield f"`{key}`: there is no such key"
 
 
-def _written(said: Mapping[str, Any], prompt: str) -> str:
+def _render_agent_file(said: Mapping[str, Any], prompt: str) -> str:
     import yaml
 
     def line(key: str) -> str:

@@ -11,8 +11,8 @@ import typer
 from msgspec.structs import replace
 
 from folkmoot.cli.call import AsJson
-from folkmoot.cli.from_claude import MAIN, SETTINGS, carried, main_agent
-from folkmoot.cli.output import say, write_json, write_table
+from folkmoot.cli.from_claude import MAIN, SETTINGS, build_main_agent, convert_agent
+from folkmoot.cli.output import write_json, write_stderr, write_table
 from folkmoot.engine.workshop import load_project
 from folkmoot.errors import NotFound, OperationFailed, WrongUse
 from folkmoot.tools.consent import ConsentStore
@@ -59,7 +59,7 @@ TEMPLATES: Mapping[str, Template] = {
 }
 
 
-def template_named(name: str) -> Template:
+def find_template(name: str) -> Template:
     if name not in TEMPLATES:
         raise NotFound(
             f"there is no template {name!r}; there are {', '.join(TEMPLATES)}", code="template_not_found"
@@ -67,26 +67,26 @@ def template_named(name: str) -> Template:
     return TEMPLATES[name]
 
 
-def files_of(name: str) -> Mapping[str, str]:
+def load_template_files(name: str) -> Mapping[str, str]:
     """The text of each file, by its path in the project; what a run has left beside them is left out."""
     source = _SCAFFOLD / name
     paths = {
         path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()
     }
-    kept = {place: path.read_text("utf-8") for place, path in paths.items() if not _left_by_a_run(place)}
-    return {".gitignore": ignored(), **kept}
+    kept = {place: path.read_text("utf-8") for place, path in paths.items() if not _is_run_output(place)}
+    return {".gitignore": load_gitignore(), **kept}
 
 
-def ignored() -> str:
+def load_gitignore() -> str:
     """For a `.gitignore`; under that name, git would obey it in our own repository."""
     return (_SCAFFOLD / "gitignore").read_text("utf-8")
 
 
-def _left_by_a_run(place: str) -> bool:
+def _is_run_output(place: str) -> bool:
     return any(part.startswith((".", "__")) for part in place.split("/"))
 
 
-def template_names(incomplete: str) -> list[tuple[str, str]]:
+def complete_template_name(incomplete: str) -> list[tuple[str, str]]:
     return [(name, each.line) for name, each in TEMPLATES.items() if name.startswith(incomplete)]
 
 
@@ -99,7 +99,7 @@ def init(
             "-t",
             metavar="NAME",
             help=f"Which one; otherwise {DEFAULT}.",
-            autocompletion=template_names,
+            autocompletion=complete_template_name,
         ),
     ] = None,
     claude: Annotated[
@@ -133,22 +133,29 @@ def init(
     """
 
     if listed:
-        _list(as_json)
+        _write_template_list(as_json)
         return
     if claude and template:
         raise WrongUse("--from-claude makes its agents from files, not from a template; leave --template out")
-    project = _moved(claude) if claude else _from_template(template or DEFAULT)
-    files, fresh = _missing(folder, project.files), not folder.exists() or not any(folder.iterdir())
-    _write(folder, files)
-    allowed = [] if claude else _allow(folder, project.first, mine=fresh)
+    project = _convert_claude_agents(claude) if claude else _build_from_template(template or DEFAULT)
+    files, fresh = (
+        _select_missing_files(folder, project.files),
+        not folder.exists() or not any(folder.iterdir()),
+    )
+    _write_files(folder, files)
+    allowed = [] if claude else _grant_consent(folder, project.first, mine=fresh)
     if as_json:
         made = {"folder": str(folder), "files": sorted(files), "allowed": allowed, "notes": project.notes}
         write_json(made)
     else:
-        say("\n".join([f"made {', '.join(sorted(files))}", *project.notes, *_next(folder, project)]))
+        write_stderr(
+            "\n".join(
+                [f"made {', '.join(sorted(files))}", *project.notes, *_list_next_steps(folder, project)]
+            )
+        )
 
 
-class Project(NamedTuple):
+class NewProject(NamedTuple):
     files: Mapping[str, str]
     first: Template
     """What to ask it first."""
@@ -156,7 +163,7 @@ class Project(NamedTuple):
     """What its author should know."""
 
 
-def _next(folder: Path, project: Project) -> Iterator[str]:
+def _list_next_steps(folder: Path, project: NewProject) -> Iterator[str]:
     yield "next:"
     if folder != Path():
         yield f"  cd {shlex.quote(str(folder))}"
@@ -169,15 +176,17 @@ def _next(folder: Path, project: Project) -> Iterator[str]:
         yield "README.md says what to change for a real model"
 
 
-def _from_template(name: str) -> Project:
-    first = template_named(name)
-    return Project(files_of(name), first)
+def _build_from_template(name: str) -> NewProject:
+    first = find_template(name)
+    return NewProject(load_template_files(name), first)
 
 
-def _moved(source: Path) -> Project:
+def _convert_claude_agents(source: Path) -> NewProject:
 
     try:
-        agents = {path: carried(path.stem, path.read_text("utf-8")) for path in sorted(source.rglob("*.md"))}
+        agents = {
+            path: convert_agent(path.stem, path.read_text("utf-8")) for path in sorted(source.rglob("*.md"))
+        }
     except (OSError, UnicodeDecodeError) as error:
         raise OperationFailed(f"cannot read the files in {source}: {error}") from None
     if not agents:
@@ -189,11 +198,16 @@ def _moved(source: Path) -> Project:
     if len(files) < len(agents) or MAIN in files:
         raise WrongUse(f"two agents would have the same file, or be {MAIN}; give them other names")
     notes = (f"{path.name}: {note}" for path, agent in agents.items() for note in agent.notes)
-    whole = {**files, MAIN: main_agent(agents.values()), "folkmoot.yaml": SETTINGS, ".gitignore": ignored()}
-    return Project(whole, Template("", MAIN, "Hello."), tuple(notes))
+    whole = {
+        **files,
+        MAIN: build_main_agent(agents.values()),
+        "folkmoot.yaml": SETTINGS,
+        ".gitignore": load_gitignore(),
+    }
+    return NewProject(whole, Template("", MAIN, "Hello."), tuple(notes))
 
 
-def _list(as_json: bool) -> None:
+def _write_template_list(as_json: bool) -> None:
 
     if as_json:
         write_json([{"name": name, "description": template.line} for name, template in TEMPLATES.items()])
@@ -204,7 +218,7 @@ def _list(as_json: bool) -> None:
         )
 
 
-def _missing(folder: Path, files: Mapping[str, str]) -> Mapping[str, str]:
+def _select_missing_files(folder: Path, files: Mapping[str, str]) -> Mapping[str, str]:
     """All of them, but for a `.gitignore` that is there already; anything else that is there is in the way."""
     taken = {name for name in files if (folder / name).exists()}
     if taken - {".gitignore"}:
@@ -212,7 +226,7 @@ def _missing(folder: Path, files: Mapping[str, str]) -> Mapping[str, str]:
     return {name: text for name, text in files.items() if name not in taken}
 
 
-def _write(folder: Path, files: Mapping[str, str]) -> None:
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
     try:
         for name, text in files.items():
             path = folder / name
@@ -223,7 +237,7 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         raise OperationFailed(f"cannot write {error.filename}: {error.strerror}") from None
 
 
-def _allow(folder: Path, template: Template, *, mine: bool) -> list[str]:
+def _grant_consent(folder: Path, template: Template, *, mine: bool) -> list[str]:
     """What Folkmoot made itself is allowed; nothing is asked in a folder that holds nothing else (`mine`)."""
 
     wanted = wanted_items(folder, load_project(folder, only=template.agent).graph)

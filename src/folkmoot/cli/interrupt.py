@@ -44,11 +44,11 @@ def run_interruptibly(
         if pressed > 1 or not at_work:
             second()
             sys.stderr.flush()
-            _end_servers()
+            _stop_tool_servers()
             os._exit(INTERRUPTED)
         at_work[0][0].call_soon_threadsafe(stop)
 
-    with _handled(press):
+    with _handle_signals(press):
         try:
             return asyncio.run(noted())
         except asyncio.CancelledError:
@@ -59,18 +59,18 @@ def run_interruptibly(
 
 def on_stop_signals(stop: Callable[[], None]) -> None:
     """Call `stop` at each signal that ends the program, in the running event loop."""
-    for number in _heeded_signals():
+    for number in _list_stop_signals():
         asyncio.get_running_loop().add_signal_handler(number, stop)
 
 
-def _heeded_signals() -> list[signal.Signals]:
+def _list_stop_signals() -> list[signal.Signals]:
     """Without those that were ignored when the program started, by `nohup` or by a shell's `&` in a script."""
     return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 @contextmanager
-def _handled(press: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    before = {number: signal.signal(number, press) for number in _heeded_signals()}
+def _handle_signals(press: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, press) for number in _list_stop_signals()}
     try:
         yield
     finally:
@@ -78,7 +78,7 @@ def _handled(press: Callable[[int, FrameType | None], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _end_servers() -> None:
+def _stop_tool_servers() -> None:
     """Who leaves at once has no time for the tool servers that it started; they are not left behind."""
     from folkmoot.engine.claims import this_process
     from folkmoot.tools.mcp.config import end_processes

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, call_of, finished
-from folkmoot.cli.log import checked_file, write_verdict
-from folkmoot.cli.output import counted, counting, say, write, write_json
-from folkmoot.cli.project import opened, require_runs
+from folkmoot.cli.call import AsJson, get_global_options, run_async
+from folkmoot.cli.log import verify_file, write_verdict
+from folkmoot.cli.output import counted, show_progress, write, write_json, write_stderr
+from folkmoot.cli.project import open_existing_journal, require_runs
 from folkmoot.coordination.moot import Moot
 from folkmoot.engine.clock import SystemClock
-from folkmoot.engine.outlets import Difference
-from folkmoot.engine.runs import Imported, Installation, find_run, import_runs, unfinished_runs
+from folkmoot.engine.outlets import FileDifference
+from folkmoot.engine.runs import ImportResult, Installation, find_run, import_runs, read_unfinished_runs
 from folkmoot.engine.workshop import load_project, open_journal
 from folkmoot.errors import WrongUse
 from folkmoot.journal.copies import back_up, open_source
@@ -40,22 +40,22 @@ def backup(
       folkmoot journal backup ../desk.backup
     """
 
-    folder = require_runs(call_of(context).folder)
-    _require_file(folder)
-    with counting("copying", "percent") as told:
+    folder = require_runs(get_global_options(context).folder)
+    _require_sqlite_journal(folder)
+    with show_progress("copying", "percent") as told:
         size = back_up(folder, file, lambda part: told(round(part * 100)))
-    verdict = finished(checked_file(file))
+    verdict = run_async(verify_file(file))
     entries = verdict.counts["entries"]
     if as_json:
         write_json({"file": str(file), "size": size, "entries": entries, "holds": verdict.holds})
     elif verdict.holds:
-        say(f"{file}: {counted(entries, 'entry', 'entries')}, {size:,} bytes; every guarantee holds")
+        write_stderr(f"{file}: {counted(entries, 'entry', 'entries')}, {size:,} bytes; every guarantee holds")
     else:
         write_verdict(verdict)
     return 0 if verdict.holds else 1
 
 
-def _require_file(folder: Path) -> None:
+def _require_sqlite_journal(folder: Path) -> None:
 
     storage = storage_of(folder, os.environ)
     if storage.url:
@@ -85,11 +85,11 @@ def adopt(
       folkmoot journal adopt last
     """
 
-    adopted = finished(_adopt(call_of(context).folder, runs or []))
+    adopted = run_async(_adopt(get_global_options(context).folder, runs or []))
     if as_json:
         write_json([{"runId": run, "status": "adopted"} for run in adopted])
         return
-    say(
+    write_stderr(
         f"{counted(len(adopted), 'run')} adopted"
         + "".join(f"\n  folkmoot runs resume {run}" for run in adopted)
     )
@@ -97,8 +97,8 @@ def adopt(
 
 async def _adopt(folder: Path, names: list[str]) -> list[str]:
 
-    async with opened(folder, readonly=False) as journal:
-        unfinished = await unfinished_runs(journal)
+    async with open_existing_journal(folder, readonly=False) as journal:
+        unfinished = await read_unfinished_runs(journal)
         wanted = [(await find_run(journal, name)).run_id for name in names] or list(unfinished)
         chosen = {run: unfinished[run] for run in wanted if run in unfinished}
         return await Installation(journal).adopt(SystemClock(), chosen)
@@ -121,19 +121,19 @@ def rebuild(
       folkmoot journal rebuild --check
     """
 
-    runs, differing = finished(_rebuild(call_of(context).folder, check=check))
+    runs, differing = run_async(_rebuild(get_global_options(context).folder, check=check))
     if as_json:
         write_json({"runs": runs, "differing": differing})
     elif differing:
-        say(f"the rows of {counted(len(differing), 'run')} differ: {', '.join(differing[:5])}")
+        write_stderr(f"the rows of {counted(len(differing), 'run')} differ: {', '.join(differing[:5])}")
     else:
-        say(f"{counted(runs, 'run')}: the tables follow from the entries")
+        write_stderr(f"{counted(runs, 'run')}: the tables follow from the entries")
     return 1 if differing else 0
 
 
 async def _rebuild(folder: Path, *, check: bool) -> tuple[int, list[str]]:
 
-    async with opened(folder, readonly=check) as journal:
+    async with open_existing_journal(folder, readonly=check) as journal:
         if not check:
             await journal.rebuild()
         return await journal.count_runs(RunQuery()), await compare_tables(journal) if check else []
@@ -155,15 +155,17 @@ def import_(
       folkmoot journal import run.zip
     """
 
-    done = finished(_import(call_of(context).folder, file))
+    done = run_async(_import(get_global_options(context).folder, file))
     if as_json:
         write_json(done)
     else:
         entries = counted(done.entries, "entry", "entries")
-        say(f"{counted(done.runs, 'run')} imported, {entries}; {counted(done.known, 'run')} known before")
+        write_stderr(
+            f"{counted(done.runs, 'run')} imported, {entries}; {counted(done.known, 'run')} known before"
+        )
 
 
-async def _import(folder: Path, file: Path) -> Imported:
+async def _import(folder: Path, file: Path) -> ImportResult:
 
     source = open_source(file)
     try:
@@ -171,7 +173,7 @@ async def _import(folder: Path, file: Path) -> Imported:
             raise WrongUse(f"{file} holds no artifacts; import a backup or a bundle (`log export --bundle`)")
         journal = open_journal(folder)
         try:
-            with counting("checking") as told:
+            with show_progress("checking") as told:
                 return await import_runs(journal, source, told)
         finally:
             await journal.close()
@@ -194,7 +196,7 @@ def projections(
       folkmoot projections --check
     """
 
-    behind = finished(_brought_up(call_of(context).folder, check=check))
+    behind = run_async(_update_projections(get_global_options(context).folder, check=check))
     if as_json:
         write_json({"changed": behind.changed, "gone": behind.gone})
     else:
@@ -205,13 +207,13 @@ def projections(
     return 1 if check and (behind.changed or behind.gone) else 0
 
 
-async def _brought_up(folder: Path, *, check: bool) -> Difference:
+async def _update_projections(folder: Path, *, check: bool) -> FileDifference:
     """Looks at the journal alone: an open project would write the files by itself."""
-    from folkmoot.engine.outlets import difference, projected, write
+    from folkmoot.engine.outlets import find_file_differences, render_record_files, update_files
 
-    async with opened(folder) as journal:
-        wanted = await projected(Moot(journal, SystemClock(), load_project(folder).graph))
-    return (difference if check else write)(folder / FOLDER, wanted)
+    async with open_existing_journal(folder) as journal:
+        wanted = await render_record_files(Moot(journal, SystemClock(), load_project(folder).graph))
+    return (find_file_differences if check else update_files)(folder / FOLDER, wanted)
 
 
 COMMANDS = (backup, adopt, rebuild, import_)

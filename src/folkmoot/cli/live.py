@@ -12,10 +12,17 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from folkmoot.cli.output import STYLES, between, dollars, in_one_line, shown, tokens
+from folkmoot.cli.output import (
+    STYLES,
+    format_dollars,
+    format_elapsed,
+    format_one_line,
+    format_tokens,
+    sanitize_text,
+)
 from folkmoot.domain.entry import Draft, pattern
 from folkmoot.engine.clock import SystemClock
-from folkmoot.orchestration.invocation import HearSpan
+from folkmoot.orchestration.invocation import SpanTokenListener
 from folkmoot.ports import Clock
 from folkmoot.views.run_tree import RunTree
 from folkmoot.views.sessions import Branch, Row, open_rows, rows
@@ -32,7 +39,7 @@ _log = logging.getLogger("folkmoot")
 class LiveDisplay:
     def __init__(self, console: Console, clock: Clock | None = None) -> None:
         self._tree = RunTree()
-        self.hear: HearSpan | None = self._tree.hear
+        self.hear: SpanTokenListener | None = self._tree.hear
         self._console = console
         self._clock = clock or SystemClock()
         self._notes: list[str] = []
@@ -43,7 +50,7 @@ class LiveDisplay:
     def take(self, draft: Draft) -> None:
         self._tree.apply(draft)
         if line := line_of(draft, detailed=True):
-            _log.info(shown(line))
+            _log.info(sanitize_text(line))
 
     def recall(self, draft: Draft) -> None:
         self._tree.apply(draft)
@@ -99,14 +106,16 @@ class LiveDisplay:
             grid.add_column(no_wrap=True, justify="right", width=width)
         for text, row in zip(names, kept, strict=True):
             branch = row.branch
-            bill = (tokens(branch.tokens), dollars(branch.cost_usd)) if branch.tokens else ("", "")
+            bill = (
+                (format_tokens(branch.tokens), format_dollars(branch.cost_usd)) if branch.tokens else ("", "")
+            )
             amounts = (*(bill if billed else ()), self._elapsed(branch))
             cells = [Text(amount, "dim") for amount in amounts]
             grid.add_row(text, Text(pattern(branch.cause), "dim"), self._state(branch), *cells)
         return grid
 
     def _name(self, row: Row) -> Text:
-        agent = in_one_line(row.branch.agent)
+        agent = format_one_line(row.branch.agent)
         return Text.assemble((row.guide, "dim"), self._mark(row.branch), " ", (agent, "bold"))
 
     def _mark(self, branch: Branch) -> Text:
@@ -117,14 +126,14 @@ class LiveDisplay:
         return Text(_MARKS.get(branch.status, "·"), STYLES.get(branch.status, ""))
 
     def _state(self, branch: Branch) -> Text:
-        said = in_one_line(branch.doing or branch.note)
+        said = format_one_line(branch.doing or branch.note)
         style = {"failed": "red", "cancelled": "yellow"}.get(branch.status, "")
         state = Text(f"turn {branch.turn}  " if branch.turn and branch.status == "running" else "", "dim")
         state.append(said, style)
         if branch.heard and not branch.tools:
-            state.append("  …" + in_one_line(branch.heard)[-30:], "dim italic")
+            state.append("  …" + format_one_line(branch.heard)[-30:], "dim italic")
         return state
 
     def _elapsed(self, branch: Branch) -> str:
         until = branch.ended_at or ("" if self._tree.status else self._clock.now())
-        return between(branch.started_at, until)
+        return format_elapsed(branch.started_at, until)

@@ -15,7 +15,7 @@ import aiohttp
 import msgspec
 from msgspec.structs import replace
 
-from folkmoot.cli.output import in_one_line
+from folkmoot.cli.output import format_one_line
 from folkmoot.errors import WrongUse
 
 USUAL = {
@@ -53,7 +53,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of a model server: one of its models, as `models` takes it."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class ModelServer(msgspec.Struct, frozen=True):
     """A server that answered."""
 
     address: str
@@ -96,43 +96,45 @@ class _Models(msgspec.Struct):
     data: list[_Model]
 
 
-def addresses(given: Sequence[str]) -> list[str]:
+def list_addresses(given: Sequence[str]) -> list[str]:
     """Where to look: at these, or at the usual ports. Raises `WrongUse` for what is no address."""
     if not given:
         return [f"127.0.0.1:{port}" for port in USUAL]
-    return [_address(each) for each in given]
+    return [_parse_address(each) for each in given]
 
 
-def _address(given: str) -> str:
+def _parse_address(given: str) -> str:
     match = _ADDRESS.fullmatch(given)
     if not match or int(match["port"]) > _LAST_PORT:
         raise WrongUse(f"--look-at takes HOST:PORT or PORT, not {given!r}")
     return f"{match['host'] or '127.0.0.1'}:{match['port']}"
 
 
-def findings(given: Sequence[str], used: Collection[str | None]) -> list[Finding]:
+def find_model_servers(given: Sequence[str], used: Collection[str | None]) -> list[Finding]:
     """`used` are the addresses that the project's providers have."""
-    wanted = addresses(given)
-    found = asyncio.run(_look(wanted))
+    wanted = list_addresses(given)
+    found = asyncio.run(_query_servers(wanted))
     if not found:
         where = f"at {', '.join(wanted)}" if given else "on the usual ports of this machine"
         return [Finding("local models", "ok", f"no model server answers {where}")]
-    return [_finding(server, server.base_url in used) for server in found]
+    return [_describe_server(server, server.base_url in used) for server in found]
 
 
-def settings(found: Sequence[Finding]) -> list[str]:
+def render_provider_settings(found: Sequence[Finding]) -> list[str]:
     """What to write into `folkmoot.yaml` to use them: the first model found is the one that agents get."""
     providers = [finding.provider for finding in found if finding.provider]
     models = [finding.model for finding in found if finding.model]
     return ["providers:", *providers, "models:", f"  default: {models[0]}"] if models else []
 
 
-async def _look(wanted: Sequence[str]) -> list[Found]:
+async def _query_servers(wanted: Sequence[str]) -> list[ModelServer]:
     timeout = aiohttp.ClientTimeout(total=PATIENCE)
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(timeout=timeout, cookie_jar=jar, trust_env=False) as session:
-        answers = await asyncio.gather(*(_ask(session, address) for address in dict.fromkeys(wanted)))
-    named: dict[str, Found] = {}
+        answers = await asyncio.gather(
+            *(_query_server(session, address) for address in dict.fromkeys(wanted))
+        )
+    named: dict[str, ModelServer] = {}
     for found in answers:
         if found:  # two servers of one make need two names
             name = found.provider if found.provider not in named else f"{found.provider}-{found.port}"
@@ -140,23 +142,23 @@ async def _look(wanted: Sequence[str]) -> list[Found]:
     return list(named.values())
 
 
-async def _ask(session: aiohttp.ClientSession, address: str) -> Found | None:
+async def _query_server(session: aiohttp.ClientSession, address: str) -> ModelServer | None:
     url = f"http://{address}/v1/models"
     name = USUAL.get(int(address.rpartition(":")[2]), "local")
     try:
         async with session.get(url, allow_redirects=False) as answer:
             if answer.status == _UNAUTHORIZED:
-                return Found(address, name, locked=True)
-            said = await _body(answer) if answer.status == 200 else b""
+                return ModelServer(address, name, locked=True)
+            said = await _read_body(answer) if answer.status == 200 else b""
         listed = msgspec.json.decode(said, type=_Models).data
     except (aiohttp.ClientError, OSError, ValueError, TimeoutError):  # whatever it is, it is no model server
         return None
     owner = next((model.owned_by for model in listed if model.owned_by in USUAL.values()), name)
     windows = [model.window for model in listed if model.window > 0]
-    return Found(address, owner, tuple(model.id for model in listed), min(windows, default=0))
+    return ModelServer(address, owner, tuple(model.id for model in listed), min(windows, default=0))
 
 
-async def _body(answer: aiohttp.ClientResponse) -> bytes:
+async def _read_body(answer: aiohttp.ClientResponse) -> bytes:
     said = bytearray()
     async for part in answer.content.iter_any():
         said += part
@@ -165,7 +167,7 @@ async def _body(answer: aiohttp.ClientResponse) -> bytes:
     return bytes(said)
 
 
-def _finding(server: Found, used: bool) -> Finding:
+def _describe_server(server: ModelServer, used: bool) -> Finding:
     id = f"models at {server.address}"
     if server.locked:
         return Finding(
@@ -173,16 +175,16 @@ def _finding(server: Found, used: bool) -> Finding:
         )
     if not server.models:
         return Finding(id, "warning", f"{server.provider} has no model: load one into it")
-    names = ", ".join(in_one_line(model, 80) for model in server.models[:_SHOWN])
+    names = ", ".join(format_one_line(model, 80) for model in server.models[:_SHOWN])
     left = len(server.models) - _SHOWN
     text = f"{server.provider}: {names}{f' and {left} more' if left > 0 else ''}"
     if used:
         return Finding(id, "ok", f"{text}; the project uses it")
     speaking = [model for model in server.models if "embed" not in model.lower()] or server.models
-    return Finding(id, "ok", text, _provider(server), json.dumps(f"{server.provider}/{speaking[0]}"))
+    return Finding(id, "ok", text, _render_provider(server), json.dumps(f"{server.provider}/{speaking[0]}"))
 
 
-def _provider(server: Found) -> str:
+def _render_provider(server: ModelServer) -> str:
     guess = "" if server.window else "  # a guess: it does not say"
     url, window = json.dumps(server.base_url), server.window or _GUESSED
     return (

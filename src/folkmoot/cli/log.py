@@ -9,10 +9,18 @@ from typing import Annotated, Any, BinaryIO, get_args
 
 import typer
 
-from folkmoot.cli.call import AsJson, call_of, finished
-from folkmoot.cli.commands import TerminalOptions, run_names
-from folkmoot.cli.output import counted, counting, escaped, say, write, write_json, write_table
-from folkmoot.cli.project import opened
+from folkmoot.cli.call import AsJson, get_global_options, run_async
+from folkmoot.cli.commands import TerminalOptions, complete_run_name
+from folkmoot.cli.output import (
+    counted,
+    redact_and_escape,
+    show_progress,
+    write,
+    write_json,
+    write_stderr,
+    write_table,
+)
+from folkmoot.cli.project import open_existing_journal
 from folkmoot.contract.folds import TITLES, Fault
 from folkmoot.contract.verify import Verification
 from folkmoot.domain.entry import Entry, Role
@@ -33,7 +41,7 @@ def verify(
         typer.Argument(
             metavar="RUN|FILE",
             help="A run, or a backup, a bundle or an exported log; otherwise the whole journal of the project.",
-            autocompletion=run_names,
+            autocompletion=complete_run_name,
             show_default=False,
         ),
     ] = None,
@@ -49,7 +57,9 @@ def verify(
     """
 
     file = Path(what) if what and Path(what).is_file() else None
-    verdict = finished(checked_file(file) if file else _checked(call_of(context).folder, what))
+    verdict = run_async(
+        verify_file(file) if file else _verify_journal(get_global_options(context).folder, what)
+    )
     if as_json:
         write_json(verdict.to_json())
     else:
@@ -64,35 +74,35 @@ def write_verdict(verdict: Verification) -> None:
         count = f"; {counted(faults, 'violation')}" if faults else ""
         write(f"{guarantee} {TITLES[guarantee]:11}{words}{count}", "bold red" if faults else "")
     for fault in verdict.faults:
-        write(f"  {_told(fault)}", "red")
+        write(f"  {_describe_fault(fault)}", "red")
     for note in verdict.notes:
-        write(f"  {_told(note)}", "yellow")
+        write(f"  {_describe_fault(note)}", "yellow")
     untold = sum(verdict.by_guarantee.values()) - len(verdict.faults)
     if untold:
         write(f"  … and {untold:,} more", "red")
     write("every guarantee holds" if verdict.holds else "not every guarantee holds", "bold")
 
 
-def _told(fault: Fault) -> str:
+def _describe_fault(fault: Fault) -> str:
     entry = f" ({fault.id[:12]})" if fault.id else ""
     return f"{fault.guarantee} {fault.run_id or 'the journal'}, event {fault.run_seq}{entry}: {fault.words}"
 
 
-async def _checked(folder: Path, what: str | None) -> Verification:
+async def _verify_journal(folder: Path, what: str | None) -> Verification:
     from folkmoot.contract.verify import verify
 
-    with counting("checking") as told:
-        async with opened(folder) as journal:
+    with show_progress("checking") as told:
+        async with open_existing_journal(folder) as journal:
             stream = (await find_run(journal, what)).run_id if what else ""
             return await verify(journal, stream, told=told)
 
 
-async def checked_file(file: Path) -> Verification:
+async def verify_file(file: Path) -> Verification:
     from folkmoot.contract.verify import verify
 
     source = open_source(file)
     try:
-        with counting("checking") as told:
+        with show_progress("checking") as told:
             return await verify(source, artifacts=source.artifacts, told=told)
     finally:
         await source.close()
@@ -105,7 +115,7 @@ def export(
         typer.Argument(
             metavar="RUN",
             help="Only this run: its id, the beginning of one, or `last`.",
-            autocompletion=run_names,
+            autocompletion=complete_run_name,
             show_default=False,
         ),
     ] = None,
@@ -128,17 +138,17 @@ def export(
       folkmoot log export -o journal.ndjson
       folkmoot log export last --bundle run.zip
     """
-    folder = call_of(context).folder
+    folder = get_global_options(context).folder
     if bundle:
         if output:
             raise WrongUse("--output and --bundle do not go together; name one of them")
-        finished(_bundle(folder, run, bundle))
+        run_async(_export_bundle(folder, run, bundle))
         return
     with ExitStack() as stack:
-        finished(_export(folder, run, _target(output, stack)))
+        run_async(_export(folder, run, _open_output(output, stack)))
 
 
-def _target(output: Path | None, stack: ExitStack) -> BinaryIO:
+def _open_output(output: Path | None, stack: ExitStack) -> BinaryIO:
     if output is None:
         return sys.stdout.buffer
     try:
@@ -149,21 +159,21 @@ def _target(output: Path | None, stack: ExitStack) -> BinaryIO:
 
 async def _export(folder: Path, run: str | None, target: BinaryIO) -> None:
 
-    async with opened(folder) as journal:
+    async with open_existing_journal(folder) as journal:
         stream = (await find_run(journal, run)).run_id if run else ""
         async for entry in journal.read(Query(stream=stream)):
             line = to_line(entry)
-            target.write(escaped(line.decode()).encode() if target.isatty() else line)
+            target.write(redact_and_escape(line.decode()).encode() if target.isatty() else line)
     target.flush()
 
 
-async def _bundle(folder: Path, run: str | None, target: Path) -> None:
+async def _export_bundle(folder: Path, run: str | None, target: Path) -> None:
 
-    async with opened(folder) as journal:
+    async with open_existing_journal(folder) as journal:
         runs = [(await find_run(journal, run)).run_id] if run else []
         manifest = await write_bundle(journal, runs, target)
     counts = counted(len(manifest.runs), "run"), counted(manifest.artifacts, "artifact")
-    say(f"{target}: {counts[0]}, {counts[1]}; prompts, answers and tool results are in it")
+    write_stderr(f"{target}: {counts[0]}, {counts[1]}; prompts, answers and tool results are in it")
 
 
 LOG = (export,)
@@ -177,10 +187,10 @@ def present(operation: Operation[Any], output: RowPage[Entry]) -> None:
     if rows:
         write_table(("seq", "time", "type", "agent", "in", "what"), reversed(rows))
     else:
-        say("there are no such events")
+        write_stderr("there are no such events")
 
 
-def _role(
+def _read_role_option(
     role: Annotated[
         str, typer.Option(metavar="ROLE", help="Of one role: `orchestration.task`, or its beginning.")
     ] = "",
@@ -192,4 +202,4 @@ def _role(
     return {"role": fitting[0]} if role else {}
 
 
-TERMINAL_OPTIONS = {ListEvents: TerminalOptions(_role)}
+TERMINAL_OPTIONS = {ListEvents: TerminalOptions(_read_role_option)}

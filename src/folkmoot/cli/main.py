@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli.call import Call, read_env_file, read_overrides
+from folkmoot.cli.call import GlobalOptions, read_env_file, read_overrides
 from folkmoot.cli.commands import Commands, LazyGroup
 from folkmoot.cli.failure import report_failure
 from folkmoot.errors import NotFound, WrongUse
@@ -109,18 +109,18 @@ def main(arguments: Sequence[str] | None = None, platform: str = sys.platform) -
         return 2
     _make_streams_usable()
     try:
-        return _carry_out(given)
+        return _run_command(given)
     except OSError:  # nobody reads stdout any more, or there is no room for it
-        _lead_nowhere(sys.stdout.fileno())
+        _redirect_to_devnull(sys.stdout.fileno())
         return 1
 
 
-def _carry_out(given: list[str]) -> int:
-    program = _program()
+def _run_command(given: list[str]) -> int:
+    program = _build_program()
     if "_FOLKMOOT_COMPLETE" in os.environ:  # a shell asks what could come next
         program.main(prog_name="folkmoot")
     try:
-        with program.make_context("folkmoot", hoisted(given)) as context:
+        with program.make_context("folkmoot", move_global_options_first(given)) as context:
             code = program.invoke(context) or 0
             sys.stdout.flush()
             return code
@@ -133,12 +133,12 @@ def _carry_out(given: list[str]) -> int:
 
 
 @cache
-def _program() -> Any:
+def _build_program() -> Any:
     """Made once: a process that calls `main` for many commands would spend most of its time on this."""
     return typer.main.get_command(app)
 
 
-def hoisted(arguments: list[str]) -> list[str]:
+def move_global_options_first(arguments: list[str]) -> list[str]:
     """Global options work after the command too: they are moved before it."""
     front: list[str] = []
     rest: list[str] = []
@@ -204,7 +204,7 @@ def _options(  # noqa: PLR0913  # because every global option is a parameter
     if env_file:
         for name, value in read_env_file(env_file).items():
             os.environ.setdefault(name, value)
-    context.obj = Call(project=project, overrides=read_overrides(overrides or []), verbose=verbose)
+    context.obj = GlobalOptions(project=project, overrides=read_overrides(overrides or []), verbose=verbose)
 
 
 def _log_to(path: Path) -> None:
@@ -230,30 +230,30 @@ def _make_streams_usable() -> None:
             setattr(sys, name, os.fdopen(nowhere, "r" if name == "stdin" else "w", closefd=False))
         elif hasattr(stream, "reconfigure") and name != "stdin":
             stream.reconfigure(errors="backslashreplace")
-    sys.stderr = _lasting(sys.stderr)
+    sys.stderr = _wrap_stderr(sys.stderr)
 
 
-def _lead_nowhere(stream: int) -> None:
+def _redirect_to_devnull(stream: int) -> None:
     """Its reader has gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
-class _Lasting(io.FileIO):
+class _FallbackStream(io.FileIO):
     """What is told beside a run cannot end the run: neither a reader that leaves nor a disk that is full."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except OSError:
-            _lead_nowhere(self.fileno())
+            _redirect_to_devnull(self.fileno())
             return super().write(data)
 
 
-def _lasting(stream: TextIO) -> TextIO:
+def _wrap_stderr(stream: TextIO) -> TextIO:
     """Without a buffer, because a signal handler may write in the middle of a write."""
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)
     if not isinstance(raw, io.FileIO):  # no stream of the system
         return stream
-    lasting = _Lasting(raw.fileno(), "w", closefd=False)
+    lasting = _FallbackStream(raw.fileno(), "w", closefd=False)
     return io.TextIOWrapper(lasting, stream.encoding, "backslashreplace", write_through=True)

@@ -48,7 +48,7 @@ def write(text: str = "", style: str = "") -> None:
     _print(console(), text, style)
 
 
-def say(text: str, style: str = "") -> None:
+def write_stderr(text: str, style: str = "") -> None:
     """On stderr: what people want to know beside it."""
     _print(console(stderr=True), text, style)
 
@@ -59,14 +59,14 @@ def write_json(value: Any) -> None:
 
     plain = msgspec.to_builtins(value)
     text = json.dumps(plain, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
-    print(escaped(text))
+    print(redact_and_escape(text))
 
 
 def write_markdown(text: str) -> None:
     """Rendered; links keep their address in sight."""
     from rich.markdown import Markdown
 
-    console().print(Markdown(shown(text), hyperlinks=False))
+    console().print(Markdown(sanitize_text(text), hyperlinks=False))
 
 
 def write_table(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
@@ -101,17 +101,17 @@ def _cell(cell: Cell) -> Text:
     from rich.text import Text
 
     text, style = (cell, "") if isinstance(cell, str) else cell
-    return Text(shown(text).replace("\n", " ").replace("\t", " "), style)
+    return Text(sanitize_text(text).replace("\n", " ").replace("\t", " "), style)
 
 
 def _print(target: Console, text: str, style: str) -> None:
     from rich.text import Text
 
-    target.print(Text(shown(text), style), soft_wrap=True)
+    target.print(Text(sanitize_text(text), style), soft_wrap=True)
 
 
 @contextmanager
-def counting(doing: str, what: str = "entries") -> Iterator[Callable[[int], None]]:
+def show_progress(doing: str, what: str = "entries") -> Iterator[Callable[[int], None]]:
     """Tell it now and then how much is done."""
     if not sys.stderr.isatty():
         yield lambda count: None
@@ -120,39 +120,39 @@ def counting(doing: str, what: str = "entries") -> Iterator[Callable[[int], None
         yield lambda count: status.update(f"{doing}: {count:,} {what}")
 
 
-def hide(redact: Callable[[str], str]) -> None:
+def set_redactor(redact: Callable[[str], str]) -> None:
     """From here on, whatever this process shows is redacted so."""
     _hidden[:] = [redact]
 
 
-def shown(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """Newlines and tabs stay; other control characters are spelled as JSON does it, so JSON stays JSON."""
-    return escaped(_NEWLINES.sub("\n", text))
+    return redact_and_escape(_NEWLINES.sub("\n", text))
 
 
-def escaped(text: str) -> str:
+def redact_and_escape(text: str) -> str:
     for redact in _hidden:
         text = redact(text)
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def in_one_line(text: str, width: int = 0) -> str:
+def format_one_line(text: str, width: int = 0) -> str:
     """For a place of one line: white space collapsed, cut at `width` characters if that is given."""
-    return one_line(shown(text), width)
+    return one_line(sanitize_text(text), width)
 
 
-def tokens(count: int) -> str:
+def format_tokens(count: int) -> str:
     return counted(count, "token")
 
 
-def dollars(amount: float) -> str:
+def format_dollars(amount: float) -> str:
     """Four digits for small bills, because most are."""
     if 0 < amount < 0.0001:
         return "<$0.0001"
     return f"${amount:.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
 
 
-def seconds(elapsed: float) -> str:
+def format_seconds(elapsed: float) -> str:
     if elapsed < 60:
         return f"{elapsed:.1f} s"
     minutes, rest = divmod(round(elapsed), 60)
@@ -160,13 +160,13 @@ def seconds(elapsed: float) -> str:
     return f"{hours} h {minutes:02} m" if hours else f"{minutes} m {rest:02} s"
 
 
-def between(start: str | None, end: str | None) -> str:
+def format_elapsed(start: str | None, end: str | None) -> str:
     """The time from one timestamp to another; empty if one is missing."""
     if not start or not end:
         return ""
-    return seconds((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+    return format_seconds((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
 
 
-def moment(timestamp: str) -> str:
+def format_local_time(timestamp: str) -> str:
     """A timestamp in the time zone of this machine."""
     return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")

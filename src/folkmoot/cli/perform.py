@@ -22,21 +22,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from folkmoot.app import Folkmoot
-from folkmoot.cli.call import Call, Target
+from folkmoot.cli.call import GlobalOptions, Target
 from folkmoot.cli.interrupt import run_interruptibly
-from folkmoot.cli.output import console, hide, in_one_line, say, shown
-from folkmoot.cli.trust import ask_for_trust, is_attended
+from folkmoot.cli.output import console, format_one_line, sanitize_text, set_redactor, write_stderr
+from folkmoot.cli.trust import ask_for_trust, is_interactive
 from folkmoot.domain.entry import Draft
 from folkmoot.domain.events import RUN_ENDS, RunParked, SessionFailed
 from folkmoot.domain.inbox import Item, Reply, check_time
-from folkmoot.engine.claims import Identity, drawn
+from folkmoot.engine.claims import RunIdentity, draw_identity
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.commands import allow_call_always
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import Untrusted, WrongUse
 from folkmoot.operations.actor import account_name
-from folkmoot.orchestration.inbox import Answerer
-from folkmoot.orchestration.invocation import HearSpan
+from folkmoot.orchestration.inbox import ItemHandler
+from folkmoot.orchestration.invocation import SpanTokenListener
 from folkmoot.ports import Clock
 from folkmoot.views.inbox import described
 from folkmoot.views.timeline import line_of
@@ -48,12 +48,12 @@ _BEAT = 0.1
 _PATIENCE = 30.0
 """Seconds that the display may need to catch up with a run that is over: so long only if the journal fails it."""
 
-Begin = Callable[["Folkmoot", "HearSpan | None", "Answerer | None"], Awaitable["Result"]]
+Begin = Callable[["Folkmoot", "SpanTokenListener | None", "ItemHandler | None"], Awaitable["Result"]]
 """Starts a run, or takes one up again; told who hears the answers of models, and who answers agents."""
 
 
-def perform(
-    call: Call, target: Target, begin: Begin, *, quiet: bool, run_id: str = "", pinned: str = ""
+def run_in_terminal(
+    call: GlobalOptions, target: Target, begin: Begin, *, quiet: bool, run_id: str = "", pinned: str = ""
 ) -> Result:
     """The result, also of a run that was cancelled. Raises KeyboardInterrupt if none had begun by then.
 
@@ -63,7 +63,7 @@ def perform(
 
     def attempt() -> Result:
         return run_interruptibly(
-            _Performance(call, target, progress, run_id, pinned).to_its_end(begin),
+            _TerminalRun(call, target, progress, run_id, pinned).to_its_end(begin),
             first=lambda: progress.note("stopping; once more to leave at once"),
             second=progress.close,
         )
@@ -71,15 +71,17 @@ def perform(
     try:
         return attempt()
     except Untrusted:
-        if not is_attended() or not ask_for_trust(call, target):
+        if not is_interactive() or not ask_for_trust(call, target):
             raise
     return attempt()
 
 
-class _Performance:
+class _TerminalRun:
     """One run of this process, from its start or from where it was interrupted."""
 
-    def __init__(self, call: Call, target: Target, progress: Progress, run_id: str, pinned: str) -> None:
+    def __init__(
+        self, call: GlobalOptions, target: Target, progress: Progress, run_id: str, pinned: str
+    ) -> None:
         self._call = call
         self._target = target
         self._progress = progress
@@ -96,9 +98,9 @@ class _Performance:
         assert task is not None
         with redirect_stdout(sys.stderr):  # what tools print is no report
             async with self._opened() as moot, self._followed(moot):
-                hide(moot.secrets.text)
+                set_redactor(moot.secrets.text)
                 try:
-                    answer = self._person() if is_attended() else None
+                    answer = self._person() if is_interactive() else None
                     return await begin(moot, self._progress.hear, answer)
                 except asyncio.CancelledError:
                     if not self._run_id or not task.cancelling():  # a cancellation that nobody asked for
@@ -106,8 +108,8 @@ class _Performance:
                     task.uncancel()
                     return await moot.result(self._run_id)
 
-    def _person(self) -> TerminalAnswerer:
-        return TerminalAnswerer(self._progress.aside, partial(remember, self._target.folder))
+    def _person(self) -> TerminalResponder:
+        return TerminalResponder(self._progress.aside, partial(add_approval_rule, self._target.folder))
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Folkmoot]:
@@ -124,8 +126,8 @@ class _Performance:
         ) as moot:
             yield moot
 
-    def _identify(self, clock: Clock) -> Identity:
-        identity = drawn(clock)
+    def _identify(self, clock: Clock) -> RunIdentity:
+        identity = draw_identity(clock)
         self._run_id = identity.run
         return identity
 
@@ -177,7 +179,7 @@ HINTS = {
 """What may be typed for each kind."""
 
 
-class TerminalAnswerer:
+class TerminalResponder:
     """`aside` makes room on the screen while somebody is asked."""
 
     def __init__(
@@ -192,26 +194,26 @@ class TerminalAnswerer:
     async def __call__(self, item: Item) -> Reply | None:
         with self._aside():
             for line in described(item):
-                say(line)
+                write_stderr(line)
             try:
                 return await self._reply(item)
             except asyncio.CancelledError:
-                say(f"no longer asked: {item.id}", "dim")
+                write_stderr(f"no longer asked: {item.id}", "dim")
                 raise
 
     async def _reply(self, item: Item) -> Reply | None:
         termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before it was shown is no answer to it
         while True:
-            say(f"{HINTS[item.kind]}:", "bold")
-            typed = await _line()
+            write_stderr(f"{HINTS[item.kind]}:", "bold")
+            typed = await _read_line()
             if typed is None or not typed.strip():
-                say(f"left for later: {item.id}", "dim")
+                write_stderr(f"left for later: {item.id}", "dim")
                 return None
-            if reply := read_typed(item, typed.strip(), account_name()):
+            if reply := parse_reply(item, typed.strip(), account_name()):
                 try:
                     check_time(item, reply, SystemClock().now())
                 except WrongUse as error:
-                    say(str(error), "yellow")
+                    write_stderr(str(error), "yellow")
                     continue
                 if typed.strip().lower() == ALWAYS:
                     self._keep(item, reply.by)
@@ -221,19 +223,19 @@ class TerminalAnswerer:
         try:
             self._remember(item, by)
         except WrongUse as error:
-            say(str(error), "yellow")
+            write_stderr(str(error), "yellow")
 
 
-def remember(folder: Path, item: Item, by: str) -> None:
+def add_approval_rule(folder: Path, item: Item, by: str) -> None:
     """Always allow this very call: with a rule in the project's settings."""
 
     if item.kind != "approval" or not item.is_open:
         raise WrongUse(f"{item.id} is no approval that waits for a word")
     allow_call_always(folder, item, by)
-    say("folkmoot.yaml has a rule for this call now; take the rule out to be asked again")
+    write_stderr("folkmoot.yaml has a rule for this call now; take the rule out to be asked again")
 
 
-def read_typed(item: Item, typed: str, by: str) -> Reply | None:
+def parse_reply(item: Item, typed: str, by: str) -> Reply | None:
     """None for what cannot be understood; then it is asked again."""
     word, _, rest = typed.partition(" ")
     match item.kind, word.lower():
@@ -251,17 +253,17 @@ def read_typed(item: Item, typed: str, by: str) -> Reply | None:
             return None
 
 
-async def _line() -> str | None:
+async def _read_line() -> str | None:
     """One line of stdin, without a thread that could not be stopped; None at its end."""
     loop = asyncio.get_running_loop()
-    with _readable(loop) as readable:
+    with _watch_stdin(loop) as readable:
         await readable
     typed = os.read(sys.stdin.fileno(), 65536)
     return typed.decode(errors="replace") if typed else None
 
 
 @contextmanager
-def _readable(loop: asyncio.AbstractEventLoop) -> Iterator[asyncio.Future[None]]:
+def _watch_stdin(loop: asyncio.AbstractEventLoop) -> Iterator[asyncio.Future[None]]:
     ready: asyncio.Future[None] = loop.create_future()
     descriptor = sys.stdin.fileno()
 
@@ -282,7 +284,7 @@ _WIDEST = 1000
 
 
 class Progress(Protocol):
-    hear: HearSpan | None
+    hear: SpanTokenListener | None
     """Takes the pieces of answers as they come; none: answers need not come in pieces."""
 
     def take(self, draft: Draft) -> None: ...
@@ -304,22 +306,22 @@ class Progress(Protocol):
 
 def choose_progress(*, quiet: bool, verbose: bool) -> Progress:
     if quiet:
-        return Silence()
+        return SilentProgress()
     target = console(stderr=True)
     dumb = os.environ.get("TERM") == "dumb" or not target.encoding.lower().startswith("utf")
     if not sys.stderr.isatty() or dumb or verbose:
-        return Lines(detailed=verbose)
+        return LineProgress(detailed=verbose)
     from folkmoot.cli.live import LiveDisplay
 
     return LiveDisplay(target)
 
 
-class Silence:
-    hear: HearSpan | None = None
+class SilentProgress:
+    hear: SpanTokenListener | None = None
 
     def take(self, draft: Draft) -> None:
         if line := line_of(draft, detailed=True):
-            _log.info(shown(line))
+            _log.info(sanitize_text(line))
 
     def recall(self, draft: Draft) -> None:
         pass
@@ -337,7 +339,7 @@ class Silence:
         pass
 
 
-class Lines(Silence):
+class LineProgress(SilentProgress):
     """One line per step, for logs and for terminals that can do no more."""
 
     def __init__(self, *, detailed: bool) -> None:
@@ -349,7 +351,7 @@ class Lines(Silence):
             return  # the whole run failed with it, and its end is told
         if line := line_of(draft, detailed=self._detailed):
             indent = line[: len(line) - len(line.lstrip())]
-            say(indent + in_one_line(line, _WIDEST))
+            write_stderr(indent + format_one_line(line, _WIDEST))
 
     def note(self, text: str) -> None:
-        say(text)
+        write_stderr(text)

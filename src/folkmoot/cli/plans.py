@@ -10,10 +10,19 @@ import msgspec
 import typer
 from rich.console import Console
 
-from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished, read_text
+from folkmoot.cli.call import (
+    AsJson,
+    GlobalOptions,
+    Quiet,
+    Target,
+    Wait,
+    get_global_options,
+    read_text,
+    run_async,
+)
 from folkmoot.cli.commands import TerminalOptions
-from folkmoot.cli.output import Cell, console, in_one_line, say, write, write_json, write_table
-from folkmoot.cli.project import reading, redraw
+from folkmoot.cli.output import Cell, console, format_one_line, write, write_json, write_stderr, write_table
+from folkmoot.cli.project import open_readonly_project, redraw
 from folkmoot.coordination.plan_service import Plans, brief
 from folkmoot.coordination.plans import PlanWish
 from folkmoot.domain.plan import Plan
@@ -29,8 +38,8 @@ from folkmoot.ports import Clock
 
 if TYPE_CHECKING:
     from folkmoot.app import Folkmoot
-    from folkmoot.orchestration.inbox import Answerer
-    from folkmoot.orchestration.invocation import HearSpan
+    from folkmoot.orchestration.inbox import ItemHandler
+    from folkmoot.orchestration.invocation import SpanTokenListener
     from folkmoot.views.result import Result
 
 
@@ -40,28 +49,28 @@ def present(operation: Operation[Any], output: Any) -> None:
     elif output:
         write_table(("id", "status", "steps", "by", "title"), map(_row, output))
     else:
-        say('there is no plan; `folkmoot plans draft "…" --step "…"` makes one')
+        write_stderr('there is no plan; `folkmoot plans draft "…" --step "…"` makes one')
 
 
-def _live(
+def _read_live_option(
     live: Annotated[bool, typer.Option("--live", help="Stay, and follow it until it is done.")] = False,
 ) -> dict[str, Any]:
     return {}
 
 
-async def _read(call: Call, wanted: ShowPlan, *, live: bool) -> Plan:
-    async with reading(call.folder) as project:
+async def _find_plan(call: GlobalOptions, wanted: ShowPlan, *, live: bool) -> Plan:
+    async with open_readonly_project(call.folder) as project:
         plan = await wanted.run(project, by_account("terminal"))
-        return await follow(project.plans, plan.id, console(), project.clock) if live else plan
+        return await follow_plan(project.plans, plan.id, console(), project.clock) if live else plan
 
 
-def _show(call: Call, wanted: ShowPlan, as_json: bool, *, live: bool) -> None:
-    plan = finished(_read(call, wanted, live=live))
+def _show_plan(call: GlobalOptions, wanted: ShowPlan, as_json: bool, *, live: bool) -> None:
+    plan = run_async(_find_plan(call, wanted, live=live))
     if as_json:
         write_json(wanted.document(plan))
 
 
-def _drafted(
+def _read_draft_options(
     title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is about.", parser=storable)] = "",
     step: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A step; may be repeated.", parser=storable)
@@ -92,20 +101,20 @@ def _drafted(
     return read_plan(file)
 
 
-def _from_file(
+def _read_file_option(
     file: Annotated[Path, typer.Option("--file", metavar="FILE", help="The plan as YAML or JSON.")],
 ) -> dict[str, Any]:
     return read_plan(file)
 
 
 TERMINAL_OPTIONS = {
-    ShowPlan: TerminalOptions(_live, _show),
-    DraftPlan: TerminalOptions(_drafted),
-    RevisePlan: TerminalOptions(_from_file),
+    ShowPlan: TerminalOptions(_read_live_option, _show_plan),
+    DraftPlan: TerminalOptions(_read_draft_options),
+    RevisePlan: TerminalOptions(_read_file_option),
 }
 
 
-async def follow(plans: Plans, id: str, console: Console, clock: Clock) -> Plan:
+async def follow_plan(plans: Plans, id: str, console: Console, clock: Clock) -> Plan:
     """Draw a plan again and again until it is done or sent back."""
 
     async def look() -> tuple[Plan, str, bool]:
@@ -132,7 +141,7 @@ def read_plan(file: Path) -> dict[str, Any]:
 def _row(plan: Plan) -> tuple[Cell, ...]:
     """Its line in the list."""
     over = sum(step.is_over for step in plan.steps)
-    return (plan.id, plan.status, f"{over}/{len(plan.steps)}", plan.author, in_one_line(plan.title, 60))
+    return (plan.id, plan.status, f"{over}/{len(plan.steps)}", plan.author, format_one_line(plan.title, 60))
 
 
 def run(  # noqa: PLR0913  # because every option is a parameter
@@ -160,25 +169,25 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       folkmoot plans run last s1
       folkmoot plans run last s1 "Write it, and mind the umlauts."
     """
-    from folkmoot.cli.failure import finish
-    from folkmoot.cli.perform import perform
+    from folkmoot.cli.failure import write_result
+    from folkmoot.cli.perform import run_in_terminal
     from folkmoot.coordination.plan_steps import step_of
     from folkmoot.coordination.record_store import Author
-    from folkmoot.engine.collaboration import begun
+    from folkmoot.engine.collaboration import begin_step_run
     from folkmoot.operations.actor import account_name
 
-    call, started = call_of(context), time.monotonic()
-    plan = finished(_read(call, ShowPlan(plan=id), live=False))
+    call, started = get_global_options(context), time.monotonic()
+    plan = run_async(_find_plan(call, ShowPlan(plan=id), live=False))
     target = Target(folder=call.folder, agent=step_of(plan, step).owner)
 
-    async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
-        wanted = await begun(moot.moot, plan.id, step, Author(account_name()), text)
+    async def begin(moot: Folkmoot, hear: SpanTokenListener | None, answer: ItemHandler | None) -> Result:
+        wanted = await begin_step_run(moot.moot, plan.id, step, Author(account_name()), text)
         return await moot.run(
             wanted.owner, wanted.request, hear=hear, answer=answer, wait=wait, errand=wanted.errand
         )
 
-    result = perform(call, target, begin, quiet=quiet)
-    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - started)
+    result = run_in_terminal(call, target, begin, quiet=quiet)
+    return write_result(result, as_json=as_json, quiet=quiet, took=time.monotonic() - started)
 
 
 COMMANDS = (*OPERATIONS, run)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from folkmoot.cli.call import Call, Target
-from folkmoot.cli.output import say, shown
+from folkmoot.cli.call import GlobalOptions, Target
+from folkmoot.cli.output import sanitize_text, write_stderr
 from folkmoot.domain.agent import Graph
 from folkmoot.domain.entry import Entry
 from folkmoot.domain.naming import LAST
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from folkmoot.domain.sinks import SinkSettings
-    from folkmoot.orchestration.kit import Kits
+    from folkmoot.orchestration.kit import ToolsetFactory
     from folkmoot.views.conversations import Conversation
     from folkmoot.views.work_sessions import WorkRow
 
@@ -39,17 +39,17 @@ LOOK = 0.5
 
 
 @asynccontextmanager
-async def opened(folder: Path, *, readonly: bool = True) -> AsyncIterator[Journal]:
+async def open_existing_journal(folder: Path, *, readonly: bool = True) -> AsyncIterator[Journal]:
     """Raises `WrongUse` if nothing ever ran in `folder`."""
     journal = open_journal(require_runs(folder), readonly=readonly)
-    journal.progress = _tell_progress()
+    journal.progress = _build_progress_callback()
     try:
         yield journal
     finally:
         await journal.close()
 
 
-def _tell_progress() -> Callable[[int, int], None]:
+def _build_progress_callback() -> Callable[[int, int], None]:
     """About lists that are brought up to date, once a second."""
     told = time.monotonic()
 
@@ -57,7 +57,7 @@ def _tell_progress() -> Callable[[int, int], None]:
         nonlocal told
         if time.monotonic() - told > 1:
             told = time.monotonic()
-            say(f"bringing the lists of this journal up to date: {100 * done // max(entries, 1)} %")
+            write_stderr(f"bringing the lists of this journal up to date: {100 * done // max(entries, 1)} %")
 
     return tell
 
@@ -77,14 +77,14 @@ def has_run(folder: Path) -> bool:
 
 
 @asynccontextmanager
-async def project_for(
-    call: Call, operation: Operation[Any], target: Target | None = None
+async def open_for_operation(
+    call: GlobalOptions, operation: Operation[Any], target: Target | None = None
 ) -> AsyncIterator[OpenProject]:
     """What an operation needs: to read, no more than the journal, and the files where they must say who is an agent;
     or only `target` and what that refers to."""
     if operation.of_files:
         target = target or Target(folder=call.folder, agent="")
-        yield project_of(target.folder, MemoryJournal(), call.load(target).graph)
+        yield build_project(target.folder, MemoryJournal(), call.load(target).graph)
         return
     by_files = operation.reads_files
     if by_files is None:
@@ -94,15 +94,19 @@ async def project_for(
         named = getattr(operation, operation.subject) if operation.subject else LAST
         needs_runs = bool(operation.subject) if operation.needs_runs is None else operation.needs_runs
         empty = named == LAST and not (needs_runs or has_run(call.folder))
-        async with _nothing() if empty else opened(call.folder, readonly=operation.reads) as journal:
-            yield project_of(call.folder, journal, graph)
+        async with (
+            _open_empty_journal()
+            if empty
+            else open_existing_journal(call.folder, readonly=operation.reads) as journal
+        ):
+            yield build_project(call.folder, journal, graph)
         return
     journal = open_journal(call.folder if by_files or operation.creates else require_runs(call.folder))
     try:
-        project = project_of(call.folder, journal, graph)
+        project = build_project(call.folder, journal, graph)
         yield project
         if by_files:
-            from folkmoot.engine.outlets import project as write_files
+            from folkmoot.engine.outlets import write_record_files as write_files
 
             await write_files(project, call.folder / FOLDER)
     finally:
@@ -110,18 +114,18 @@ async def project_for(
 
 
 @asynccontextmanager
-async def _nothing() -> AsyncIterator[Journal]:
+async def _open_empty_journal() -> AsyncIterator[Journal]:
     yield MemoryJournal()
 
 
 @asynccontextmanager
-async def reading(folder: Path) -> AsyncIterator[OpenProject]:
+async def open_readonly_project(folder: Path) -> AsyncIterator[OpenProject]:
     """Whatever state the project's files are in."""
-    async with opened(folder) as journal:
-        yield project_of(folder, journal, Graph({}))
+    async with open_existing_journal(folder) as journal:
+        yield build_project(folder, journal, Graph({}))
 
 
-def project_of(folder: Path, journal: Journal, graph: Graph) -> OpenProject:
+def build_project(folder: Path, journal: Journal, graph: Graph) -> OpenProject:
     project = OpenProject(journal, SystemClock(), graph)
     project.host = _CommandHost(folder, project)
     return project
@@ -134,14 +138,16 @@ class _CommandHost:
     folder: Path
     project: OpenProject
 
-    def tools(self) -> Kits:
-        from folkmoot.engine.workshop import Surroundings, Workshop
+    def tools(self) -> ToolsetFactory:
+        from folkmoot.engine.workshop import ProjectWiring, Surroundings
         from folkmoot.operations.records import RECORDS
 
-        workshop = Workshop(self.folder, [], {}, Surroundings(), RECORDS)
+        workshop = ProjectWiring(self.folder, [], {}, Surroundings(), RECORDS)
         kits, left_out = workshop.describe(self.project.graph)
         if left_out:
-            say(f"not allowed yet, and so left out: the tools of {', '.join(left_out)}; see `folkmoot trust`")
+            write_stderr(
+                f"not allowed yet, and so left out: the tools of {', '.join(left_out)}; see `folkmoot trust`"
+            )
         return kits
 
     def sinks(self) -> list[SinkSettings]:
@@ -197,7 +203,7 @@ async def redraw(console: Console, look: Callable[[], Awaitable[tuple[R, str, bo
     with Live(console=console, auto_refresh=False) as live:
         while True:
             record, text, over = await look()
-            live.update(Text(shown(text)), refresh=True)
+            live.update(Text(sanitize_text(text)), refresh=True)
             if over:
                 return record
             await clock.sleep(LOOK)

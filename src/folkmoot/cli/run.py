@@ -12,16 +12,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, Call, Quiet, Target, Wait, call_of, finished, read_text
-from folkmoot.cli.commands import agent_files, run_names
-from folkmoot.cli.failure import finish
-from folkmoot.cli.output import STYLES, say, write
-from folkmoot.cli.project import has_run, opened, reading
+from folkmoot.cli.call import (
+    AsJson,
+    GlobalOptions,
+    Quiet,
+    Target,
+    Wait,
+    get_global_options,
+    read_text,
+    run_async,
+)
+from folkmoot.cli.commands import complete_agent_file, complete_run_name
+from folkmoot.cli.failure import write_result
+from folkmoot.cli.output import STYLES, write, write_stderr
+from folkmoot.cli.project import has_run, open_existing_journal, open_readonly_project
 from folkmoot.domain.agent import find_agent
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.trace import PARENT, STATE, told
-from folkmoot.engine.admission import admit, check_request, reachable, read_files
+from folkmoot.engine.admission import check_request, check_runnable, find_reachable_agents, read_files
 from folkmoot.engine.claims import host_of
 from folkmoot.engine.history import Fork
 from folkmoot.errors import Held, OperationFailed, WrongUse
@@ -32,8 +41,8 @@ if TYPE_CHECKING:
     from folkmoot.app import Folkmoot
     from folkmoot.cli.perform import Begin
     from folkmoot.domain.part import File
-    from folkmoot.orchestration.inbox import Answerer
-    from folkmoot.orchestration.invocation import HearSpan
+    from folkmoot.orchestration.inbox import ItemHandler
+    from folkmoot.orchestration.invocation import SpanTokenListener
     from folkmoot.views.result import Result
 
 RunName = Annotated[
@@ -41,7 +50,7 @@ RunName = Annotated[
     typer.Argument(
         metavar="RUN",
         help="A run's id, the beginning of one, or `last`.",
-        autocompletion=run_names,
+        autocompletion=complete_run_name,
         show_default=False,
     ),
 ]
@@ -51,7 +60,9 @@ def run(  # noqa: PLR0913  # because every option is a parameter
     context: typer.Context,
     agent: Annotated[
         str,
-        typer.Argument(metavar="AGENT", help="The agent's file, or its id.", autocompletion=agent_files),
+        typer.Argument(
+            metavar="AGENT", help="The agent's file, or its id.", autocompletion=complete_agent_file
+        ),
     ],
     text: Annotated[
         str | None,
@@ -94,34 +105,36 @@ def run(  # noqa: PLR0913  # because every option is a parameter
       folkmoot run coder.ai "Write it." --work-session last --label "The new parser"
       folkmoot run clerk.ai "Is this bill right?" --attach bill.pdf --attach parcel.jpg
     """
-    from folkmoot.cli.perform import perform
+    from folkmoot.cli.perform import run_in_terminal
 
-    call = call_of(context)
+    call = get_global_options(context)
     target = call.target(agent)
-    request = _request(text, agent)
+    request = _read_request(text, agent)
     began = time.monotonic()
-    _refuse_early(call, target, request)
-    attached = _attached(attach)
+    _check_run_request(call, target, request)
+    attached = _read_attachments(attach)
     trace = told({name: os.environ.get(name.upper(), "") for name in (PARENT, STATE)})
-    errand = Errand(_named(target.folder, work_session), label=label, **trace)
+    errand = Errand(_find_work_session(target.folder, work_session), label=label, **trace)
     if queue and not wait and not as_json:
-        return _leave_to_workers(call, target, request, errand, attached)
-    start = _following if queue else _beginning
+        return _submit_to_workers(call, target, request, errand, attached)
+    start = _build_queued_start if queue else _build_local_start
     begin = start(target.agent, request, errand, attached, quiet=quiet, wait=wait)
-    result = perform(call, target, begin, quiet=quiet)
-    return finish(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
+    result = run_in_terminal(call, target, begin, quiet=quiet)
+    return write_result(result, as_json=as_json, quiet=quiet, took=time.monotonic() - began)
 
 
-def _refuse_early(call: Call, target: Target, request: str) -> None:
+def _check_run_request(call: GlobalOptions, target: Target, request: str) -> None:
     """Before a journal is made for nothing; where there is one, the run itself finds out."""
     if not has_run(target.folder):
         graph = call.load(target).graph
         agent = find_agent(graph, target.agent)
         check_request(agent, request)
-        admit(graph, agent, ProviderModels(graph.settings.providers, os.environ, target.folder).missing_key)
+        check_runnable(
+            graph, agent, ProviderModels(graph.settings.providers, os.environ, target.folder).missing_key
+        )
 
 
-def _named(folder: Path, work_session: str) -> str:
+def _find_work_session(folder: Path, work_session: str) -> str:
     """The id that is meant; people know its beginning, or that it is the last."""
     if not work_session:
         return ""
@@ -129,46 +142,50 @@ def _named(folder: Path, work_session: str) -> str:
         raise WORK_SESSION.missing(work_session)
 
     async def find() -> str:
-        async with reading(folder) as project:
+        async with open_readonly_project(folder) as project:
             return (await project.host.find_work(work_session)).id
 
-    return finished(find())
+    return run_async(find())
 
 
-def _attached(paths: list[Path] | None) -> list[File]:
+def _read_attachments(paths: list[Path] | None) -> list[File]:
     """Before a journal is made for nothing."""
     return read_files(paths) if paths else []
 
 
-def _beginning(
+def _build_local_start(
     agent: str, request: str, errand: Errand, attached: list[File], *, quiet: bool, wait: bool
 ) -> Begin:
     """Warnings about agents that this run cannot reach are left to `check`."""
 
-    def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Awaitable[Result]:
+    def begin(
+        moot: Folkmoot, hear: SpanTokenListener | None, answer: ItemHandler | None
+    ) -> Awaitable[Result]:
         beside = moot.graph.agents.keys() - {
-            reached.file for reached in reachable(moot.graph, moot.agent(agent))
+            reached.file for reached in find_reachable_agents(moot.graph, moot.agent(agent))
         }
         for warning in moot.warnings:
             if not quiet and warning.file not in beside:
-                say(str(warning), STYLES["warning"])
+                write_stderr(str(warning), STYLES["warning"])
         whole = moot.enclose(errand, attached)
         return moot.run(agent, request, hear=hear, answer=answer, wait=wait, errand=whole)
 
     return begin
 
 
-def _following(
+def _build_queued_start(
     agent: str, request: str, errand: Errand, attached: list[File], *, quiet: bool, wait: bool
 ) -> Begin:
-    async def begin(moot: Folkmoot, hear: HearSpan | None, answer: Answerer | None) -> Result:
+    async def begin(moot: Folkmoot, hear: SpanTokenListener | None, answer: ItemHandler | None) -> Result:
         run_id = await moot.submit(agent, request, moot.enclose(errand, attached))
         return await moot.followed(run_id, wait=wait)
 
     return begin
 
 
-def _leave_to_workers(call: Call, target: Target, request: str, errand: Errand, attached: list[File]) -> int:
+def _submit_to_workers(
+    call: GlobalOptions, target: Target, request: str, errand: Errand, attached: list[File]
+) -> int:
     from folkmoot.app import Folkmoot
 
     async def submitted() -> str:
@@ -176,13 +193,13 @@ def _leave_to_workers(call: Call, target: Target, request: str, errand: Errand, 
         async with Folkmoot.open(target.folder, overrides=call.overrides, only=only) as moot:
             return await moot.submit(target.agent, request, moot.enclose(errand, attached))
 
-    run_id = finished(submitted())
+    run_id = run_async(submitted())
     write(run_id)
-    say(f"left to the workers; folkmoot runs show {run_id}", "dim")
+    write_stderr(f"left to the workers; folkmoot runs show {run_id}", "dim")
     return 0
 
 
-def _request(text: str | None, agent: str) -> str:
+def _read_request(text: str | None, agent: str) -> str:
     """Bytes that are no text come as surrogates in arguments; both ways they are refused."""
     if text is None and sys.stdin.isatty():
         raise WrongUse(f'there is nothing to ask; write: folkmoot run {shlex.quote(agent)} "…"')
@@ -217,22 +234,26 @@ def resume(
       folkmoot runs resume last
       folkmoot runs resume last --with-current-files
     """
-    return go_on(call_of(context), run, as_json=as_json, quiet=quiet, wait=wait, current=current)
+    return resume_run(
+        get_global_options(context), run, as_json=as_json, quiet=quiet, wait=wait, current=current
+    )
 
 
-def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, current: bool = False) -> int:
-    from folkmoot.cli.perform import perform
+def resume_run(
+    call: GlobalOptions, run: str, *, as_json: bool, quiet: bool, wait: bool, current: bool = False
+) -> int:
+    from folkmoot.cli.perform import run_in_terminal
 
-    record = finished(_record(call, run))
+    record = run_async(_find_run_record(call, run))
     result, run_id = record.result, record.row.run_id
     if record.owner:
         raise OperationFailed(
-            f"run {run_id} is in the hands of {called(record.owner)}; wait for it, or stop it with:"
+            f"run {run_id} is in the hands of {describe_owner(record.owner)}; wait for it, or stop it with:"
             f" folkmoot runs cancel {run_id}"
         )
     if result.status in ("interrupted", "queued", "waiting"):
         try:
-            result = perform(
+            result = run_in_terminal(
                 call,
                 Target(folder=call.folder, agent=record.row.agent),
                 lambda moot, hear, answer: moot.resume(
@@ -243,12 +264,14 @@ def go_on(call: Call, run: str, *, as_json: bool, quiet: bool, wait: bool, curre
                 pinned="" if current else run_id,
             )
         except Held as held:
-            raise OperationFailed(f"run {run_id} is in the hands of {called(held.owner)} by now") from None
-    return finish(result, as_json=as_json, quiet=quiet)
+            raise OperationFailed(
+                f"run {run_id} is in the hands of {describe_owner(held.owner)} by now"
+            ) from None
+    return write_result(result, as_json=as_json, quiet=quiet)
 
 
-async def _record(call: Call, run: str) -> RunRecord:
-    async with opened(call.folder) as journal:
+async def _find_run_record(call: GlobalOptions, run: str) -> RunRecord:
+    async with open_existing_journal(call.folder) as journal:
         return await read_record(journal, run)
 
 
@@ -285,23 +308,25 @@ def fork(  # noqa: PLR0913  # because every option is a parameter
       folkmoot runs fork last --at 10 --answer "I cannot decide this."
       folkmoot runs fork last --at 1 --request "Where is my order?"
     """
-    from folkmoot.cli.perform import perform
+    from folkmoot.cli.perform import run_in_terminal
 
-    call, files = call_of(context), _pairs("--prompt", prompt)
+    call, files = get_global_options(context), _parse_pairs("--prompt", prompt)
     prompts = {name: read_text(Path(file), "the prompt").strip() for name, file in files.items()}
-    wanted = Fork(at=at, prompts=prompts, models=_pairs("--model", model), answer=answer, request=request)
-    row = finished(_record(call, run)).row
-    result = perform(
+    wanted = Fork(
+        at=at, prompts=prompts, models=_parse_pairs("--model", model), answer=answer, request=request
+    )
+    row = run_async(_find_run_record(call, run)).row
+    result = run_in_terminal(
         call,
         Target(folder=call.folder, agent=row.agent),
         lambda moot, hear, said: moot.fork(row.run_id, wanted, hear=hear, answer=said, wait=wait),
         quiet=quiet,
         pinned=row.run_id,
     )
-    return finish(result, as_json=as_json, quiet=quiet)
+    return write_result(result, as_json=as_json, quiet=quiet)
 
 
-def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+def _parse_pairs(option: str, given: list[str] | None) -> dict[str, str]:
     pairs = {}
     for each in given or []:
         agent, equals, value = each.partition("=")
@@ -311,6 +336,6 @@ def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
     return pairs
 
 
-def called(owner: str) -> str:
+def describe_owner(owner: str) -> str:
     """An owner as people know it: `host/pid/…` is a process."""
     return f"process {owner.split('/')[1]} on {host_of(owner)}"

@@ -16,16 +16,16 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from folkmoot.app import Folkmoot
-from folkmoot.cli.call import Call, call_of, finished
-from folkmoot.cli.commands import agent_files
+from folkmoot.cli.call import GlobalOptions, get_global_options, run_async
+from folkmoot.cli.commands import complete_agent_file
 from folkmoot.cli.interrupt import on_stop_signals, run_interruptibly
-from folkmoot.cli.output import say, write
+from folkmoot.cli.output import write, write_stderr
 from folkmoot.domain.duration import written
 from folkmoot.errors import OperationFailed, WrongUse
 
 if TYPE_CHECKING:
-    from folkmoot.http.limits import Keys
-    from folkmoot.http.state import Door, ServerState
+    from folkmoot.http.limits import TokenAuthenticator
+    from folkmoot.http.state import ServerOptions, ServerState
 
 _LOOK = 1.0
 """Seconds between looks at the file of the token."""
@@ -81,8 +81,8 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         write(drawn())
         return
     try:
-        from folkmoot.http.limits import Limits
-        from folkmoot.http.state import Door
+        from folkmoot.http.limits import ServerLimits
+        from folkmoot.http.state import ServerOptions
     except ImportError as error:
         raise OperationFailed(
             f"`folkmoot serve` needs a package that is not installed ({error});"
@@ -91,14 +91,16 @@ def serve(  # noqa: PLR0913  # because every option is a parameter
         ) from error
     token = read_token(token_file) if token_file else os.environ.get("FOLKMOOT_TOKEN", "")
     most = {"body": max_body * 1_000_000, "chat_body": max_body * 1_000_000} if max_body else {}
-    names, proxies, limits = tuple(name or ()), tuple(proxy or ()), Limits(**most)
-    door = Door(host=host, port=port, token=token, names=names, proxies=proxies, limits=limits)
-    finished(_serve(call_of(context), door, token_file, watching=not no_watch))
+    names, proxies, limits = tuple(name or ()), tuple(proxy or ()), ServerLimits(**most)
+    door = ServerOptions(host=host, port=port, token=token, names=names, proxies=proxies, limits=limits)
+    run_async(_serve(get_global_options(context), door, token_file, watching=not no_watch))
 
 
-async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: bool) -> None:
+async def _serve(
+    call: GlobalOptions, door: ServerOptions, token_file: Path | None, *, watching: bool
+) -> None:
 
-    from folkmoot.http.server import application, listening
+    from folkmoot.http.server import build_application, run_server
     from folkmoot.http.state import ServerState
     from folkmoot.protocols.chat import CHAT_ROUTES
 
@@ -106,19 +108,19 @@ async def _serve(call: Call, door: Door, token_file: Path | None, *, watching: b
     async with AsyncExitStack() as stack:
         moot = await stack.enter_async_context(Folkmoot.open(call.folder, overrides=call.overrides))
         house = ServerState(moot=moot, door=door)
-        house.room.say = say
-        stopping = _stopping(house.room.leave_at_once)
-        await _at_work(stack, house, token_file)
+        house.room.say = write_stderr
+        stopping = _build_stop_event(house.room.leave_at_once)
+        await _start_background_work(stack, house, token_file)
         clients = _mcp_app(moot)
         routes = [CHAT_ROUTES, *(clients.routes if clients else ()), *_a2a_routes(house)]
-        address = await stack.enter_async_context(listening(house, application(house, routes)))
+        address = await stack.enter_async_context(run_server(house, build_application(house, routes)))
         if clients:  # after it listens: whatever goes wrong within its tasks comes out as a group
             await stack.enter_async_context(clients.router.lifespan_context(clients))
-        say(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
+        write_stderr(f"Folkmoot serves {moot.folder.resolve().name} at {address} (Ctrl-C ends it)")
         if watching:
-            _keep_watch(stack, moot)
+            _start_watch(stack, moot)
         await stopping.wait()
-        say("stopping; runs are left for whoever goes on with them")
+        write_stderr("stopping; runs are left for whoever goes on with them")
 
 
 def _mcp_app(moot: Folkmoot) -> Starlette | None:
@@ -139,33 +141,37 @@ def _a2a_routes(house: ServerState) -> list[BaseRoute]:
     return a2a_routes(house)
 
 
-def _keep_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
+def _start_watch(stack: AsyncExitStack, moot: Folkmoot) -> None:
 
     watch = moot.watch()
     if not (every := watch.settings.check_interval):
         return
-    watch.say = lambda done: say(" ".join(filter(None, (done.type, done.task_id, done.agent_id, done.text))))
+    watch.say = lambda done: write_stderr(
+        " ".join(filter(None, (done.type, done.task_id, done.agent_id, done.text)))
+    )
     stack.callback(asyncio.create_task(watch.work()).cancel)
     if watch.settings.enabled:
-        say(f"watching tasks, every {written(every)}: agents of idle ones are started (not with --no-watch)")
+        write_stderr(
+            f"watching tasks, every {written(every)}: agents of idle ones are started (not with --no-watch)"
+        )
 
 
-async def _at_work(stack: AsyncExitStack, house: ServerState, token_file: Path | None) -> None:
+async def _start_background_work(stack: AsyncExitStack, house: ServerState, token_file: Path | None) -> None:
     """What goes on beside answering requests."""
 
     if house.moot.graph.settings.sinks:
         sinking = house.moot.sinking()
-        sinking.say = say
+        sinking.say = write_stderr
         await stack.enter_async_context(sinking)
     await stack.enter_async_context(house.room)
-    house.carrying.say = say
+    house.carrying.say = write_stderr
     await stack.enter_async_context(house.carrying)
     if token_file:
-        following = asyncio.create_task(_follow(token_file, house.keys))
+        following = asyncio.create_task(_follow_token_file(token_file, house.keys))
         stack.callback(following.cancel)
 
 
-async def _follow(file: Path, keys: Keys) -> None:
+async def _follow_token_file(file: Path, keys: TokenAuthenticator) -> None:
     """Whoever writes a new token into the file sends away all who came in with the old one."""
 
     from folkmoot.http.limits import read_token
@@ -178,14 +184,14 @@ async def _follow(file: Path, keys: Keys) -> None:
         except WrongUse as error:
             if told != str(error):
                 told = str(error)
-                say(f"the old token still counts: {error}")
+                write_stderr(f"the old token still counts: {error}")
             continue
         if not keys.opens(token):
             keys.change(token)
-            say("there is a new token; whoever came in with the old one has to sign in again")
+            write_stderr("there is a new token; whoever came in with the old one has to sign in again")
 
 
-def _stopping(second: Callable[[], None]) -> asyncio.Event:
+def _build_stop_event(second: Callable[[], None]) -> asyncio.Event:
     """Set by the first signal; the second one calls `second`."""
 
     stopping = asyncio.Event()
@@ -207,7 +213,7 @@ def mcp(
             "--agent",
             metavar="AGENT",
             help="Offer only this agent, by its file or id; may be repeated.",
-            autocompletion=agent_files,
+            autocompletion=complete_agent_file,
         ),
     ] = None,
 ) -> None:
@@ -223,13 +229,13 @@ def mcp(
     """
 
     run_interruptibly(
-        _serve_stdio(call_of(context), agents or []),
-        first=lambda: say("stopping; once more to leave at once"),
+        _serve_stdio(get_global_options(context), agents or []),
+        first=lambda: write_stderr("stopping; once more to leave at once"),
         second=lambda: None,
     )
 
 
-async def _serve_stdio(call: Call, agents: list[str]) -> None:
+async def _serve_stdio(call: GlobalOptions, agents: list[str]) -> None:
 
     try:
         from folkmoot.protocols.mcp import mcp_server
@@ -239,5 +245,5 @@ async def _serve_stdio(call: Call, agents: list[str]) -> None:
     with redirect_stdout(sys.stderr):  # what modules of the project print when they are loaded is no protocol
         async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
             server = mcp_server(moot, agents)
-            say(f"the agents of {call.folder} are tools now; Ctrl-C ends it")
+            write_stderr(f"the agents of {call.folder} are tools now; Ctrl-C ends it")
             await serve_stdio(server)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from folkmoot.cli import work_sessions
-from folkmoot.cli.call import Call, finished
+from folkmoot.cli.call import GlobalOptions, run_async
 from folkmoot.cli.commands import TerminalOptions, perform_operation
-from folkmoot.cli.output import STYLES, Cell, between, say, write_json, write_table
+from folkmoot.cli.output import STYLES, Cell, format_elapsed, write_json, write_stderr, write_table
 from folkmoot.domain.entry import pattern
 from folkmoot.operations.agent_sessions import (
     OPERATIONS,
@@ -33,18 +33,18 @@ def present(operation: Operation[Any], output: Any) -> None:
             write_table(head, (_cells(row, output.unended) for row in rows(output.root)))
         case ListSessions():
             gone = "the run was pruned; its sessions are gone"
-            say(gone if output.unended == "pruned" else "nothing has run here yet")
+            write_stderr(gone if output.unended == "pruned" else "nothing has run here yet")
         case ListGates() if output:
             lines = ((row.agent_id, ", ".join(row.tools), row.id) for row in output)
             write_table(("agent", "tools", "session"), lines)
         case ListGates():
-            say("no tool is taken from any session of this run")
+            write_stderr("no tool is taken from any session of this run")
         case DestroySession():
-            say(f"session {output.id} is destroyed: nobody can ask it any more")
+            write_stderr(f"session {output.id} is destroyed: nobody can ask it any more")
         case GateSession():
-            say(f"session {output.id} may not use: {', '.join(operation.tools)}")
+            write_stderr(f"session {output.id} may not use: {', '.join(operation.tools)}")
         case UngateSession():
-            say(f"session {output.id} may use again: {', '.join(operation.tools)}")
+            write_stderr(f"session {output.id} may use again: {', '.join(operation.tools)}")
         case _:
             work_sessions.present(operation, output)
 
@@ -57,12 +57,12 @@ def _cells(row: Row, unended: str) -> tuple[Cell, ...]:
         pattern(branch.cause),
         str(branch.turn),
         f"{branch.tokens:,}",
-        between(branch.started_at, branch.ended_at),
+        format_elapsed(branch.started_at, branch.ended_at),
         branch.id,
     )
 
 
-def _live(
+def _read_live_option(
     live: Annotated[
         bool, typer.Option("--live", help="Only finished ones that are kept and can still be asked.")
     ] = False,
@@ -70,12 +70,12 @@ def _live(
     return {}
 
 
-def _show_live(call: Call, wanted: ListSessions, as_json: bool, *, live: bool) -> None:
-    children = finished(perform_operation(call, ListLiveSessions(id=wanted.id)))
+def _show_open_sessions(call: GlobalOptions, wanted: ListSessions, as_json: bool, *, live: bool) -> None:
+    children = run_async(perform_operation(call, ListLiveSessions(id=wanted.id)))
     if as_json:
         write_json(children)
     elif not children:
-        say("no finished session of this run can be asked")
+        write_stderr("no finished session of this run can be asked")
     else:
         lines = (
             (child.agent_id, str(child.turns_remaining), str(child.clarifications), child.id)
@@ -86,6 +86,6 @@ def _show_live(call: Call, wanted: ListSessions, as_json: bool, *, live: bool) -
 
 COMMANDS = OPERATIONS
 TERMINAL_OPTIONS = {
-    ListSessions: TerminalOptions(_live, _show_live),
+    ListSessions: TerminalOptions(_read_live_option, _show_open_sessions),
     ListSessionsOfWork: work_sessions.TERMINAL_OPTIONS[ListWorkSessions],
 }

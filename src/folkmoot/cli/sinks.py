@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.cli.call import Call, call_of, finished
+from folkmoot.cli.call import GlobalOptions, get_global_options, run_async
 from folkmoot.cli.interrupt import on_stop_signals
-from folkmoot.cli.output import say, write_table
+from folkmoot.cli.output import write_stderr, write_table
 from folkmoot.errors import WrongUse
 from folkmoot.operations.operation import Operation
 from folkmoot.operations.sinks import OPERATIONS, MoveSink
 
 if TYPE_CHECKING:
-    from folkmoot.engine.sinking import Sinking
+    from folkmoot.engine.sinking import SinkFeeder
 
 _NONE = "this project has no sinks; name them under `sinks` in folkmoot.yaml"
 
 
 def present(operation: Operation[Any], output: Any) -> None:
     if isinstance(operation, MoveSink):
-        say(f"sink {output.id} goes on after entry {output.position}")
+        write_stderr(f"sink {output.id} goes on after entry {output.position}")
     elif not output:
-        say(_NONE)
+        write_stderr(_NONE)
     else:
         rows = ((row.id, row.kind, str(row.position), str(row.lag), row.error or "") for row in output)
         write_table(("name", "kind", "position", "lag", "error"), rows)
@@ -46,21 +46,21 @@ def run(
       folkmoot sinks run
       folkmoot sinks run --once
     """
-    return finished(_run(call_of(context), once=once))
+    return run_async(_run_sinks(get_global_options(context), once=once))
 
 
-async def _run(call: Call, *, once: bool) -> int:
+async def _run_sinks(call: GlobalOptions, *, once: bool) -> int:
     from folkmoot.app import Folkmoot
 
     async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
         if not moot.graph.settings.sinks:
             raise WrongUse(_NONE)
         sinking = moot.sinking()
-        sinking.say = say
-        return int(not await sinking.once()) if once else await _until_stopped(sinking)
+        sinking.say = write_stderr
+        return int(not await sinking.once()) if once else await _run_until_stopped(sinking)
 
 
-async def _until_stopped(sinking: Sinking) -> int:
+async def _run_until_stopped(sinking: SinkFeeder) -> int:
     on_stop_signals(sinking.stop)
     async with sinking:
         sinking.say("sending events on; Ctrl-C ends it")

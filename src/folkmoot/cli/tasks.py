@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from folkmoot.cli.call import Call, finished
+from folkmoot.cli.call import GlobalOptions, run_async
 from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import (
     STYLES,
     Cell,
     console,
-    in_one_line,
-    moment,
-    say,
+    format_local_time,
+    format_one_line,
     write,
     write_json,
+    write_stderr,
     write_table,
 )
-from folkmoot.cli.project import opened
+from folkmoot.cli.project import open_existing_journal
 from folkmoot.coordination.record_store import RecordStore
 from folkmoot.coordination.task_lists import step_counts
 from folkmoot.domain.records import TASK
@@ -49,14 +49,14 @@ def present(operation: Operation[Any], output: Any) -> None:
     if isinstance(operation, ShowTask):
         write(markdown(output).rstrip())
     elif isinstance(output, Task):
-        write(line(output))
+        write(describe_task(output))
     elif output:
         write_table(_HEAD, map(_cells, output))
     else:
-        say("there are no such tasks")
+        write_stderr("there are no such tasks")
 
 
-def _follow(
+def _read_follow_option(
     follow: Annotated[
         bool, typer.Option("--follow", "--live", help="Stay, and show what changes; Ctrl-C ends it.")
     ] = False,
@@ -66,7 +66,7 @@ def _follow(
     return {}
 
 
-def _steps(  # because every option of a command is a parameter
+def _read_step_options(  # because every option of a command is a parameter
     complete_step: Annotated[str, typer.Option(metavar="STEP", help="It is done; the next begins.")] = "",
     start_step: Annotated[str, typer.Option(metavar="STEP", help="It is under way now.")] = "",
     skip_step: Annotated[str, typer.Option(metavar="STEP", help="It is left out.")] = "",
@@ -88,50 +88,54 @@ def _steps(  # because every option of a command is a parameter
     return wanted[0] if wanted else {}
 
 
-def _follow_tasks(call: Call, wanted: ListTasks, as_json: bool, *, follow: bool) -> None:
-    finished(_show_changes(call, wanted, as_json))
+def _follow_tasks(call: GlobalOptions, wanted: ListTasks, as_json: bool, *, follow: bool) -> None:
+    run_async(_show_changes(call, wanted, as_json))
 
 
-async def _show_changes(call: Call, wanted: ListTasks, as_json: bool) -> None:
+async def _show_changes(call: GlobalOptions, wanted: ListTasks, as_json: bool) -> None:
     """Until the user interrupts it."""
-    async with opened(call.folder) as journal:
+    async with open_existing_journal(call.folder) as journal:
         drawn = sys.stdout.isatty() and not as_json
         with suppress(asyncio.CancelledError):
-            await (draw(journal, wanted, console()) if drawn else _tell(journal, wanted, as_json))
+            await (
+                draw_task_list(journal, wanted, console())
+                if drawn
+                else _write_changes(journal, wanted, as_json)
+            )
 
 
 COMMANDS = OPERATIONS
 TERMINAL_OPTIONS = {
-    ListTasks: TerminalOptions(_follow, _follow_tasks, when=("follow",)),
-    UpdateTask: TerminalOptions(_steps),
+    ListTasks: TerminalOptions(_read_follow_option, _follow_tasks, when=("follow",)),
+    UpdateTask: TerminalOptions(_read_step_options),
 }
 
 
-def line(task: Task) -> str:
+def describe_task(task: Task) -> str:
     """A task in one line."""
-    return f"{task.id} {task.status} ({task.agent_id}): {in_one_line(task.description, 80)}"
+    return f"{task.id} {task.status} ({task.agent_id}): {format_one_line(task.description, 80)}"
 
 
-async def draw(journal: Journal, wanted: ListTasks, target: Console) -> None:
+async def draw_task_list(journal: Journal, wanted: ListTasks, target: Console) -> None:
     """One list, drawn again whenever a task has changed."""
     from rich.live import Live
 
     with Live(console=target, auto_refresh=False) as live:
-        async for tasks, _ in _changes(journal):
-            live.update(_table(wanted.select(tasks)), refresh=True)
+        async for tasks, _ in _follow_changes(journal):
+            live.update(_render_table(wanted.select(tasks)), refresh=True)
 
 
-async def _tell(journal: Journal, wanted: ListTasks, as_json: bool) -> None:
+async def _write_changes(journal: Journal, wanted: ListTasks, as_json: bool) -> None:
     """One line for each task as it is, and for each change."""
     any_end = replace(wanted, all=True)
-    async for tasks, changed in _changes(journal):
+    async for tasks, changed in _follow_changes(journal):
         shown = wanted.select(tasks) if changed is None else filter(any_end.includes, [changed])
         for task, document in zip(shown := [*shown], wanted.document(shown), strict=True):
-            write_json(document) if as_json else write(line(task))
+            write_json(document) if as_json else write(describe_task(task))
         sys.stdout.flush()
 
 
-async def _changes(journal: Journal) -> AsyncIterator[tuple[Mapping[str, Task], Task | None]]:
+async def _follow_changes(journal: Journal) -> AsyncIterator[tuple[Mapping[str, Task], Task | None]]:
     """All tasks as they are; then again after each change, with the one that changed."""
     kept = RecordStore(TASK, journal, SystemClock())
     yield await kept.all(), None
@@ -141,7 +145,7 @@ async def _changes(journal: Journal) -> AsyncIterator[tuple[Mapping[str, Task], 
             yield tasks, tasks[entry.stream]
 
 
-def _table(tasks: Sequence[Task]) -> Table:
+def _render_table(tasks: Sequence[Task]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -163,6 +167,6 @@ def _cells(task: Task) -> tuple[Cell, ...]:
         task.agent_id,
         task.priority,
         f"{counts['done'] + counts['skipped']}/{counts['total']}" if task.steps else "",
-        moment(task.last_activity),
-        in_one_line(task.description, 120),
+        format_local_time(task.last_activity),
+        format_one_line(task.description, 120),
     )

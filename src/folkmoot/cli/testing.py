@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
-from folkmoot.cli.call import AsJson, call_of, finished, real
-from folkmoot.cli.output import counted, escaped, say, write, write_json
+from folkmoot.cli.call import AsJson, get_global_options, resolve_links, run_async
+from folkmoot.cli.output import counted, redact_and_escape, write, write_json, write_stderr
 from folkmoot.errors import WrongUse
-from folkmoot.scenarios.playing import Wishes
+from folkmoot.scenarios.playing import ScenarioOptions
 from folkmoot.scenarios.reading import SUFFIX, scenario_files
 from folkmoot.scenarios.recording import write_script
 from folkmoot.scenarios.scenario import Case
-from folkmoot.scenarios.suite import Suite, gather
-from folkmoot.scenarios.verdict import Verdict, details, junit, title
+from folkmoot.scenarios.suite import Suite, load_suite
+from folkmoot.scenarios.verdict import Verdict, describe_failures, describe_verdict, render_junit
 
 
 def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
@@ -67,35 +67,42 @@ def play_scenarios(  # noqa: PLR0913  # because every option is a parameter
       folkmoot test front-desk.test.yaml -k "charged twice" --record
     """
 
-    call = call_of(context)
+    call = get_global_options(context)
     overrides = {**call.overrides, **({"models": model} if model else {})}
-    wishes = Wishes(overrides=overrides, live=bool(model) or record)
-    suite = _chosen(paths or [call.folder], only, wishes)
+    wishes = ScenarioOptions(overrides=overrides, live=bool(model) or record)
+    suite = _select_suite(paths or [call.folder], only, wishes)
     if as_list:
         _write_list(suite.cases, as_json=as_json)
         return 0
     with redirect_stdout(sys.stderr):  # what tools print is no verdict
-        verdicts = record_all(suite, wishes, tell, yes=yes) if record else finished(suite.play(wishes, tell))
+        verdicts = (
+            record_all(suite, wishes, write_verdict_line, yes=yes)
+            if record
+            else run_async(suite.play(wishes, write_verdict_line))
+        )
     if junit_file:
         _write_junit(junit_file, verdicts)
     if as_json:
         write_json({"scenarios": verdicts})
     else:
-        _write(verdicts)
+        _write_verdicts(verdicts)
     return 1 if any(verdict.status == "failed" for verdict in verdicts) else 0
 
 
-def _chosen(paths: Sequence[Path], only: str, wishes: Wishes) -> Suite:
+def _select_suite(paths: Sequence[Path], only: str, wishes: ScenarioOptions) -> Suite:
 
     here = Path.cwd()
-    near = [real(path).relative_to(here) if real(path).is_relative_to(here) else path for path in paths]
+    near = [
+        resolve_links(path).relative_to(here) if resolve_links(path).is_relative_to(here) else path
+        for path in paths
+    ]
     files = scenario_files(near)
     if not files:
         where = ", ".join(map(str, paths))
         raise WrongUse(
             f"there are no scenarios in {where}; write one into a file named like an agent: desk{SUFFIX}"
         )
-    suite = finished(gather(files, wishes))
+    suite = run_async(load_suite(files, wishes))
     cases = [
         case for case in suite.cases if only.casefold() in f"{case.shown} {case.scenario.name}".casefold()
     ]
@@ -123,18 +130,21 @@ def _write_list(cases: Sequence[Case], *, as_json: bool) -> None:
         write(f"{case.shown}:{case.place.line} {case.scenario.name}{' (live)' if case.needs_model else ''}")
 
 
-def tell(verdict: Verdict) -> None:
+def write_verdict_line(verdict: Verdict) -> None:
     """On stderr, as they end."""
 
-    say(title(verdict), {"passed": "green", "failed": "bold red", "skipped": "yellow"}[verdict.status])
+    write_stderr(
+        describe_verdict(verdict),
+        {"passed": "green", "failed": "bold red", "skipped": "yellow"}[verdict.status],
+    )
 
 
-def _write(verdicts: Sequence[Verdict]) -> None:
+def _write_verdicts(verdicts: Sequence[Verdict]) -> None:
 
     for verdict in verdicts:
         if verdict.failures:
-            write(title(verdict), "bold red")
-            for line in details(verdict):
+            write(describe_verdict(verdict), "bold red")
+            for line in describe_failures(verdict):
                 write(line)
     numbers = {status: sum(each.status == status for each in verdicts) for status in ("failed", "skipped")}
     rest = "".join(f", {number} {status}" for status, number in numbers.items() if number)
@@ -148,12 +158,14 @@ def _write(verdicts: Sequence[Verdict]) -> None:
 def _write_junit(file: Path, verdicts: Sequence[Verdict]) -> None:
 
     try:
-        file.write_text(escaped(junit(verdicts)), encoding="utf-8")
+        file.write_text(redact_and_escape(render_junit(verdicts)), encoding="utf-8")
     except OSError as error:
         raise WrongUse(f"cannot write {str(file)!r}: {error.strerror}") from None
 
 
-def record_all(suite: Suite, wishes: Wishes, tell: Callable[[Verdict], None], *, yes: bool) -> list[Verdict]:
+def record_all(
+    suite: Suite, wishes: ScenarioOptions, tell: Callable[[Verdict], None], *, yes: bool
+) -> list[Verdict]:
     """From the last to the first, so that the places of the others stay true; each is written when it is paid for."""
 
     for case in suite.cases:
@@ -161,25 +173,25 @@ def record_all(suite: Suite, wishes: Wishes, tell: Callable[[Verdict], None], *,
             raise WrongUse(
                 f"{case.shown}:{case.place.line}: it answers from {case.recorded}; take `recorded` out"
             )
-        _may_replace(case, yes=yes)
+        _confirm_replacement(case, yes=yes)
     verdicts = []
     for case in reversed(suite.cases):
-        verdict, script = finished(suite.record(case, wishes))
+        verdict, script = run_async(suite.record(case, wishes))
         tell(verdict)
         write_script(case, script)
-        say(f"wrote the answers into {case.shown}")
+        write_stderr(f"wrote the answers into {case.shown}")
         verdicts.append(verdict)
     return verdicts[::-1]
 
 
-def _may_replace(case: Case, *, yes: bool) -> None:
-    from folkmoot.cli.trust import is_attended
+def _confirm_replacement(case: Case, *, yes: bool) -> None:
+    from folkmoot.cli.trust import is_interactive
 
     if yes or case.scenario.script is None:
         return
     what = f"{case.shown}:{case.place.line}: {case.scenario.name!r} has a script already"
-    if not is_attended():
+    if not is_interactive():
         raise WrongUse(f"{what}; replace it with --record --yes")
-    say(f"{what}. Replace it? [y/N] ")
+    write_stderr(f"{what}. Replace it? [y/N] ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise WrongUse("nothing was recorded")

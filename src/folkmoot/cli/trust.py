@@ -14,8 +14,8 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
-from folkmoot.cli.call import AsJson, Call, Target, call_of
-from folkmoot.cli.output import counted, in_one_line, say, write_json
+from folkmoot.cli.call import AsJson, GlobalOptions, Target, get_global_options
+from folkmoot.cli.output import counted, format_one_line, write_json, write_stderr
 from folkmoot.domain.settings import Settings
 from folkmoot.errors import ServerFailed, Untrusted, WrongUse
 from folkmoot.loader.project_file import storage_of
@@ -23,7 +23,7 @@ from folkmoot.tools.consent import ConsentItem, ConsentStore, FolderConsent, rep
 from folkmoot.tools.wanted import storage_item, wanted_items
 
 if TYPE_CHECKING:
-    from folkmoot.cli.consent_changes import Look
+    from folkmoot.cli.consent_changes import ServerInspection
 
 Changes = Mapping[str, Sequence[str]]
 """By the id of an item that changed since it was allowed: what is different, in lines."""
@@ -73,55 +73,59 @@ def trust(  # noqa: PLR0913  # because each is an option of the command
       folkmoot trust --mine
       folkmoot trust --export grants.json
     """
-    call = call_of(context)
+    call = get_global_options(context)
     target = Target(folder=folder or call.folder, agent="")
     if mine is not None or export or import_ or revoke:
         _change_store(target.folder, mine=mine, export=export, import_=import_, revoke=revoke or [])
     if mine is False or export or import_ or revoke:
-        return _show(call, target, as_json=as_json)
-    if unknown := set(allow or ()) - {item.id for item in wanted_by(call, target)}:
+        return _show_consent(call, target, as_json=as_json)
+    if unknown := set(allow or ()) - {item.id for item in list_consent_items(call, target)}:
         names = ", ".join(sorted(unknown))
         raise WrongUse(f"this project wants nothing of the id {names} (see: folkmoot trust --json)")
-    granted, left = settle(call, target, _chooser(target.folder, yes=yes or bool(mine), ids=allow or []))
+    granted, left = request_consent(
+        call, target, _build_chooser(target.folder, yes=yes or bool(mine), ids=allow or [])
+    )
 
     if granted:
-        say(f"allowed in {target.folder}: {counted(len(granted), 'item')}")
+        write_stderr(f"allowed in {target.folder}: {counted(len(granted), 'item')}")
     if mine:
-        say(
+        write_stderr(
             f"nothing is asked in {target.folder} any more; `folkmoot trust --not-mine` turns asking on again"
         )
     elif not granted and not left:
-        say(f"{target.folder} wants nothing that is not allowed already")
+        write_stderr(f"{target.folder} wants nothing that is not allowed already")
     elif left:
-        say("not allowed:" + _lines(left))
+        write_stderr("not allowed:" + _describe_items(left))
     if as_json:
-        _show(call, target, as_json=True)
+        _show_consent(call, target, as_json=True)
     return 1 if left and not granted else 0
 
 
-def ask_for_trust(call: Call, target: Target) -> bool:
+def ask_for_trust(call: GlobalOptions, target: Target) -> bool:
     """On a terminal, before a run; True if it may go on."""
-    return not settle(call, target, _ask)[1]
+    return not request_consent(call, target, _ask_user)[1]
 
 
-def is_attended() -> bool:
+def is_interactive() -> bool:
     """Whether there is somebody to ask."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def wanted_by(call: Call, target: Target) -> list[ConsentItem]:
+def list_consent_items(call: GlobalOptions, target: Target) -> list[ConsentItem]:
     """Everything the project needs consent for, granted or not."""
 
     storage = storage_item(storage_of(target.folder, os.environ), os.environ)
     return [*wanted_items(target.folder, call.load(target).graph), *([storage] if storage else [])]
 
 
-def settle(call: Call, target: Target, choose: Choose) -> tuple[list[ConsentItem], list[ConsentItem]]:
+def request_consent(
+    call: GlobalOptions, target: Target, choose: Choose
+) -> tuple[list[ConsentItem], list[ConsentItem]]:
     """What was allowed now, and what is still missing. Raises `ServerFailed` for servers that do not start."""
-    from folkmoot.cli.consent_changes import changes
+    from folkmoot.cli.consent_changes import describe_changes
 
     store, folder = ConsentStore(), target.folder
-    wanted = wanted_by(call, target)
+    wanted = list_consent_items(call, target)
     missing = store.missing(folder, wanted)
     grants = store.of(folder).grants
     before = replaced_grants(grants, missing, wanted)
@@ -129,7 +133,7 @@ def settle(call: Call, target: Target, choose: Choose) -> tuple[list[ConsentItem
     if missing:
         heading = "this project wants to" + (" (* changed since it was allowed)" if before else "")
         changed = {
-            item.id: changes(store, folder, item, before[item.id], grants[before[item.id]])
+            item.id: describe_changes(store, folder, item, before[item.id], grants[before[item.id]])
             for item in missing
             if item.id in before
         }
@@ -139,7 +143,7 @@ def settle(call: Call, target: Target, choose: Choose) -> tuple[list[ConsentItem
     settings = call.load(target).graph.settings
     refused = {item.name for item in left if item.kind == "server"}
     new = {item.name for item in granted if item.kind == "server"}
-    failed = _look_at_servers(folder, settings, refused, new, choose)
+    failed = _store_server_tools(folder, settings, refused, new, choose)
     broken = {f"tools.{look.name}" for look in failed}
     sound = [item for item in granted if item.name not in broken]
     store.grant(folder, sound, replaced=[before[item.id] for item in sound if item.id in before])
@@ -148,9 +152,9 @@ def settle(call: Call, target: Target, choose: Choose) -> tuple[list[ConsentItem
     return granted, left
 
 
-def _look_at_servers(
+def _store_server_tools(
     folder: Path, settings: Settings, refused: set[str], new: set[str], choose: Choose
-) -> list[Look]:
+) -> list[ServerInspection]:
     """Keep what each allowed server offers; those that did not start are returned."""
     sources = {
         name: source
@@ -159,17 +163,17 @@ def _look_at_servers(
     }
     if not sources:
         return []
-    from folkmoot.cli.consent_changes import look_at_servers
+    from folkmoot.cli.consent_changes import inspect_servers
 
     listings = ConsentStore().listings
-    looks = look_at_servers(folder, sources)
+    looks = inspect_servers(folder, sources)
     for look in looks:
         if look.failed:
             continue
         known = listings.of(folder, look.mark)
         if f"tools.{look.name}" in new or known is None:
-            say(_introduced(look))
-        elif not _agreed(
+            write_stderr(_describe_server_tools(look))
+        elif not _confirm_changes(
             choose, f"the tool server {look.name!r} is not what it was", look.changed_tools(known)
         ):
             continue
@@ -177,7 +181,7 @@ def _look_at_servers(
     return [look for look in looks if look.failed]
 
 
-def _agreed(choose: Choose, heading: str, changes: Iterable[ConsentItem]) -> bool:
+def _confirm_changes(choose: Choose, heading: str, changes: Iterable[ConsentItem]) -> bool:
     items = list(changes)
     return not items or len(choose(heading, items, {})) == len(items)
 
@@ -198,7 +202,7 @@ def _change_store(
         except msgspec.MsgspecError as error:
             raise WrongUse(f"{import_} is no list of grants, as `--export` writes it: {error}") from None
         consent = replace(consent, grants={**consent.grants, **given.grants})
-        say(
+        write_stderr(
             f"allowed in {folder}, as {import_} says:"
             + "".join(f"\n  - {each.text}" for each in given.grants.values())
         )
@@ -212,13 +216,13 @@ def _change_store(
     store.write(folder, consent)
     if export:
         export.write_bytes(msgspec.json.format(msgspec.json.encode(replace(consent, mine=False)), indent=1))
-        say(f"{export}: {len(consent.grants)} grants; `--import` takes them elsewhere")
+        write_stderr(f"{export}: {len(consent.grants)} grants; `--import` takes them elsewhere")
 
 
-def _show(call: Call, target: Target, *, as_json: bool) -> int:
+def _show_consent(call: GlobalOptions, target: Target, *, as_json: bool) -> int:
 
     store = ConsentStore()
-    wanted = wanted_by(call, target)
+    wanted = list_consent_items(call, target)
     lacking = store.missing(target.folder, wanted)
     missing = {item.id for item in lacking}
     changed = replaced_grants(store.of(target.folder).grants, lacking, wanted)
@@ -234,30 +238,33 @@ def _show(call: Call, target: Target, *, as_json: bool) -> int:
             [{"status": status(item), **{key: getattr(item, key) for key in fields}} for item in wanted]
         )
     elif missing:
-        say("not allowed:" + _lines([item for item in wanted if item.id in missing]))
+        write_stderr("not allowed:" + _describe_items([item for item in wanted if item.id in missing]))
     return 0
 
 
-def _chooser(folder: Path, *, yes: bool, ids: Sequence[str]) -> Choose:
+def _build_chooser(folder: Path, *, yes: bool, ids: Sequence[str]) -> Choose:
     def choose(heading: str, items: list[ConsentItem], changed: Changes) -> list[ConsentItem]:
         if ids:
             return [item for item in items if item.id in ids]
         if yes:
             return items
-        if not is_attended():
+        if not is_interactive():
             raise Untrusted(
-                f"{heading}:{_lines(items, changed)}\n"
+                f"{heading}:{_describe_items(items, changed)}\n"
                 f"allow it with: folkmoot trust {quote(str(folder))} --yes\n"
                 "or a single item with `--allow` and its id"
             )
-        return _ask(heading, items, changed)
+        return _ask_user(heading, items, changed)
 
     return choose
 
 
-def _ask(heading: str, items: list[ConsentItem], changed: Changes) -> list[ConsentItem]:
+def _ask_user(heading: str, items: list[ConsentItem], changed: Changes) -> list[ConsentItem]:
 
-    say(f"{heading}:" + "".join(f"\n  {n}. {_told(item, changed)}" for n, item in enumerate(items, start=1)))
+    write_stderr(
+        f"{heading}:"
+        + "".join(f"\n  {n}. {_describe_item(item, changed)}" for n, item in enumerate(items, start=1))
+    )
     sys.stderr.write("Allow this? [y/N, or numbers such as 1 3] ")
     sys.stderr.flush()
     typed = sys.stdin.readline().strip().lower()
@@ -267,21 +274,21 @@ def _ask(heading: str, items: list[ConsentItem], changed: Changes) -> list[Conse
     return [item for n, item in enumerate(items, start=1) if n in numbers]
 
 
-def _told(item: ConsentItem, changed: Changes, behind: str = "") -> str:
+def _describe_item(item: ConsentItem, changed: Changes, behind: str = "") -> str:
     """In one line; if it changed, with a mark and what is different below."""
 
     mark = "* " if item.id in changed else ""
     lines = "".join(f"\n       {line}" for line in changed.get(item.id, ()))
-    return f"{mark}{in_one_line(item.text)}{behind}{lines}"
+    return f"{mark}{format_one_line(item.text)}{behind}{lines}"
 
 
-def _introduced(look: Look) -> str:
+def _describe_server_tools(look: ServerInspection) -> str:
 
     tools = "".join(
-        f"\n  - {look.name}.{in_one_line(f'{each.name}: {each.description}')}" for each in look.offers
+        f"\n  - {look.name}.{format_one_line(f'{each.name}: {each.description}')}" for each in look.offers
     )
     return f"the tool server {look.name!r} offers:{tools}"
 
 
-def _lines(items: Sequence[ConsentItem], changed: Changes = MappingProxyType({})) -> str:
-    return "".join(f"\n  - {_told(item, changed, f'  [{item.id}]')}" for item in items)
+def _describe_items(items: Sequence[ConsentItem], changed: Changes = MappingProxyType({})) -> str:
+    return "".join(f"\n  - {_describe_item(item, changed, f'  [{item.id}]')}" for item in items)

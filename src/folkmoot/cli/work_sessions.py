@@ -13,20 +13,20 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
-from folkmoot.cli.call import Call, call_of, finished
+from folkmoot.cli.call import GlobalOptions, get_global_options, run_async
 from folkmoot.cli.commands import TerminalOptions
 from folkmoot.cli.output import (
     STYLES,
     Cell,
     console,
-    in_one_line,
-    moment,
-    say,
+    format_local_time,
+    format_one_line,
     write,
     write_json,
+    write_stderr,
     write_table,
 )
-from folkmoot.cli.project import reading
+from folkmoot.cli.project import open_readonly_project
 from folkmoot.coordination.work_teams import Seat
 from folkmoot.domain.agent import MemberRole
 from folkmoot.domain.work_session import Action, Roster, WorkState
@@ -58,7 +58,7 @@ _ID = 11
 _STYLES = {"ACTIVE": STYLES["running"], "QUIET": STYLES["completed"], "ARCHIVED": STYLES["pruned"]}
 
 
-def _follow(
+def _read_list_options(
     status: Annotated[
         str, typer.Option(metavar="STATUS", help="Only those that are ACTIVE, QUIET or ARCHIVED.")
     ] = "",
@@ -67,14 +67,14 @@ def _follow(
     return {"status": status.upper()}
 
 
-def _follow_rows(call: Call, wanted: ListWorkSessions, as_json: bool, **_: object) -> None:
-    _until_interrupted(_show_live(call, wanted, as_json=as_json))
+def _follow_rows(call: GlobalOptions, wanted: ListWorkSessions, as_json: bool, **_: object) -> None:
+    _run_until_interrupted(_show_live(call, wanted, as_json=as_json))
 
 
-async def _show_live(call: Call, wanted: ListWorkSessions, *, as_json: bool) -> None:
+async def _show_live(call: GlobalOptions, wanted: ListWorkSessions, *, as_json: bool) -> None:
     """On a terminal the list stays in place; elsewhere each row that changed is a line."""
     told: dict[str, WorkRow] = {}
-    async for rows in _changing_rows(call):
+    async for rows in _follow_row_changes(call):
         fitting = [row for row in rows if wanted.includes(row)]
         news = [row for row in fitting if told.get(row.id) != row]
         told = {row.id: row for row in fitting}
@@ -89,9 +89,9 @@ async def _show_live(call: Call, wanted: ListWorkSessions, *, as_json: bool) -> 
                 write("  ".join(cell if isinstance(cell, str) else cell[0] for cell in _cells(row)))
 
 
-async def _changing_rows(call: Call) -> AsyncIterator[list[WorkRow]]:
+async def _follow_row_changes(call: GlobalOptions) -> AsyncIterator[list[WorkRow]]:
     """The list as it is, then again soon after something has happened, without end."""
-    async with reading(call.folder) as project:
+    async with open_readonly_project(call.folder) as project:
         rows, news, journal = WorkList(), asyncio.Event(), project.journal
         newest = await last_position(journal)
 
@@ -114,27 +114,27 @@ async def _changing_rows(call: Call) -> AsyncIterator[list[WorkRow]]:
             taking.cancel()
 
 
-def _live(live: Live = False) -> dict[str, Any]:
+def _read_live_option(live: Live = False) -> dict[str, Any]:
     """With --live and --json, each line is one JSON document."""
     return {}
 
 
-def _follow_timeline(call: Call, wanted: ShowTimeline, as_json: bool, *, live: bool) -> None:
-    _until_interrupted(_tell_live(call, wanted.work, as_json=as_json))
+def _follow_timeline(call: GlobalOptions, wanted: ShowTimeline, as_json: bool, *, live: bool) -> None:
+    _run_until_interrupted(_write_live_timeline(call, wanted.work, as_json=as_json))
 
 
-async def _tell_live(call: Call, work: str, *, as_json: bool) -> None:
+async def _write_live_timeline(call: GlobalOptions, work: str, *, as_json: bool) -> None:
     """What happened, then what happens, without end."""
-    async with reading(call.folder) as project:
+    async with open_readonly_project(call.folder) as project:
         id = (await project.host.find_work(work)).id
         async for entry in project.journal.follow():
             if entry.draft.work_session_id == id and (line := timeline_entry(entry)):
-                write_json(line) if as_json else write("  ".join(_line(line)))
+                write_json(line) if as_json else write("  ".join(_timeline_cells(line)))
                 sys.stdout.flush()  # a pipe would keep it until it has more
 
 
 _CHANGES: Mapping[type, Callable[[Any, Any], str]] = {
-    FormTeam: lambda _, output: f"has its team: {in_words(output.team)}",
+    FormTeam: lambda _, output: f"has its team: {describe_team(output.team)}",
     CategoriseWorkSession: lambda operation, _: f"is about {operation.category}",
     LabelWorkSession: lambda operation, _: f"is called {operation.label}",
     AddArtifact: lambda operation, _: f"has a {operation.kind} more: {operation.title}",
@@ -153,24 +153,24 @@ def present(operation: Operation[Any], output: Any) -> None:
         case OpenWorkSession():
             write(output.id)
         case ListWorkSessions() if not output:
-            say("there is no such work session")
+            write_stderr("there is no such work session")
         case ListWorkSessions():
             write_table(_HEAD, map(_cells, output))
         case ShowTimeline():
-            write_table(("time", "kind", "what"), map(_line, output))
+            write_table(("time", "kind", "what"), map(_timeline_cells, output))
         case ShowWorkSession():
             _write_document(output)
         case _:
-            _tell_change(operation, output)
+            _write_change(operation, output)
 
 
-def _tell_change(operation: Operation[Any], output: Any) -> None:
+def _write_change(operation: Operation[Any], output: Any) -> None:
     id = output["id"] if isinstance(output, dict) else output.id
     change = _CHANGES.get(type(operation), lambda _, output: f"is {output.state}")
-    say(f"work session {id} {change(operation, output)}")
+    write_stderr(f"work session {id} {change(operation, output)}")
     if isinstance(operation, ResumeWorkSession):
         for run in output.runs:
-            say(f"  to go on with what waited: folkmoot runs resume {run}")
+            write_stderr(f"  to go on with what waited: folkmoot runs resume {run}")
 
 
 def _write_document(shown: Mapping[str, Any]) -> None:
@@ -179,23 +179,23 @@ def _write_document(shown: Mapping[str, Any]) -> None:
             case [{}, *_]:
                 write(f"{key}:")
                 for each in value:
-                    write(f"  {_in_words(each)}")
+                    write(f"  {_describe_value(each)}")
             case None | "" | False | [] | ():
                 pass
             case _:
-                write(f"{key}: {_in_words(value)}")
+                write(f"{key}: {_describe_value(value)}")
 
 
-def in_words(team: Roster | None) -> str:
+def describe_team(team: Roster | None) -> str:
     return ", ".join(f"{member.agent} ({member.role})" for member in team.members) if team else ""
 
 
-def _in_words(value: object) -> str:
+def _describe_value(value: object) -> str:
     match value:
         case {"members": _}:
-            return in_words(msgspec.convert(value, Roster))
+            return describe_team(msgspec.convert(value, Roster))
         case {"at": at, "text": text}:  # a line of the timeline
-            return f"{moment(at)}  {text}"
+            return f"{format_local_time(at)}  {text}"
         case dict():
             return "  ".join(str(each) for each in value.values() if each not in ("", (), []))
         case list() | tuple():
@@ -203,7 +203,7 @@ def _in_words(value: object) -> str:
     return str(value)
 
 
-def _seats(
+def _read_seat_options(
     seats: Annotated[
         list[str],
         typer.Argument(
@@ -222,36 +222,36 @@ def _seats(
         list[str] | None, typer.Option(metavar="SEAT=TOOLS", help="All tools that seat may use, `files.*`.")
     ] = None,
 ) -> dict[str, Any]:
-    wanted = [_seat(written) for written in seats]
+    wanted = [_parse_seat(written) for written in seats]
     for written in may or ():
-        name, words = _pair("--may", written)
+        name, words = _parse_pair("--may", written)
         for word in words:
-            one_of("action", word, get_args(Action))
-        wanted = _given(wanted, name, {"actions": words})
+            check_known_value("action", word, get_args(Action))
+        wanted = _apply_limits(wanted, name, {"actions": words})
     for written in tools or ():
-        name, words = _pair("--tools", written)
-        wanted = _given(wanted, name, {"tools": words})
+        name, words = _parse_pair("--tools", written)
+        wanted = _apply_limits(wanted, name, {"tools": words})
     return {"members": wanted}
 
 
-def _seat(written: str) -> Seat:
+def _parse_seat(written: str) -> Seat:
     named, _, agent = written.partition("=")
     role, _, able = named.partition(":")
-    one_of("role", role, get_args(MemberRole))
+    check_known_value("role", role, get_args(MemberRole))
     capabilities = tuple(word.strip() for word in able.split(",") if word.strip())
     return msgspec.convert(
         {"role": role or None, "capabilities": capabilities, "agent": agent.removesuffix(".ai")}, Seat
     )
 
 
-def _pair(option: str, written: str) -> tuple[str, tuple[str, ...]]:
+def _parse_pair(option: str, written: str) -> tuple[str, tuple[str, ...]]:
     name, equals, words = written.partition("=")
     if not name or not equals:
         raise WrongUse(f"{option} takes SEAT=WORD,WORD, such as worker=execute,vote, not {written!r}")
     return name, tuple(word for word in words.split(",") if word)
 
 
-def _given(seats: Sequence[Seat], name: str, limits: Mapping[str, Any]) -> list[Seat]:
+def _apply_limits(seats: Sequence[Seat], name: str, limits: Mapping[str, Any]) -> list[Seat]:
     if not any(name in (seat.role, seat.agent) for seat in seats):
         raise WrongUse(
             f"no seat is {name!r}; the seats are {', '.join(seat.agent or str(seat) for seat in seats)}"
@@ -262,7 +262,7 @@ def _given(seats: Sequence[Seat], name: str, limits: Mapping[str, Any]) -> list[
     ]
 
 
-def _file(
+def _read_artifact_options(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Its content; `-`: what comes on stdin.")],
     title: Annotated[
         str, typer.Option(metavar="TEXT", help="What it is called; absent: the file's name.")
@@ -275,7 +275,7 @@ def _file(
     return {"title": title or file, "content": content.decode(errors="surrogateescape")}
 
 
-def _state(
+def _read_state_argument(
     to: Annotated[
         str, typer.Argument(metavar="STATE", help="Planning, Executing, Reviewing, Cancelled or Error.")
     ],
@@ -284,11 +284,11 @@ def _state(
 
 
 TERMINAL_OPTIONS = {
-    ListWorkSessions: TerminalOptions(_follow, _follow_rows),
-    ShowTimeline: TerminalOptions(_live, _follow_timeline),
-    FormTeam: TerminalOptions(_seats),
-    ChangeState: TerminalOptions(_state),
-    AddArtifact: TerminalOptions(_file),
+    ListWorkSessions: TerminalOptions(_read_list_options, _follow_rows),
+    ShowTimeline: TerminalOptions(_read_live_option, _follow_timeline),
+    FormTeam: TerminalOptions(_read_seat_options),
+    ChangeState: TerminalOptions(_read_state_argument),
+    AddArtifact: TerminalOptions(_read_artifact_options),
 }
 
 
@@ -305,15 +305,15 @@ def artifact(
     Examples:
       folkmoot work artifact last "The parser" | git apply
     """
-    content = finished(_content(call_of(context), work, name))
+    content = run_async(_read_artifact_content(get_global_options(context), work, name))
     if sys.stdout.isatty():  # which would obey it
         write(content.decode(errors="replace"))
     else:
         sys.stdout.buffer.write(content)
 
 
-async def _content(call: Call, work: str, name: str) -> bytes:
-    async with reading(call.folder) as project:
+async def _read_artifact_content(call: GlobalOptions, work: str, name: str) -> bytes:
+    async with open_readonly_project(call.folder) as project:
         id = (await project.host.find_work(work)).id
         record = await project.work_sessions.look_up(id)
         for each in record.artifacts if record else ():
@@ -322,7 +322,7 @@ async def _content(call: Call, work: str, name: str) -> bytes:
     raise WrongUse(f"{id} has no artifact {name!r}; `folkmoot work show {id}` lists them")
 
 
-def one_of(what: str, given: str, known: Sequence[str]) -> None:
+def check_known_value(what: str, given: str, known: Sequence[str]) -> None:
     """Raises `WrongUse` for what there is not; empty means any."""
     if given and given not in known:
         raise NotFound(
@@ -334,17 +334,17 @@ def one_of(what: str, given: str, known: Sequence[str]) -> None:
 def _cells(row: WorkRow) -> tuple[Cell, ...]:
     state = "paused" if row.paused else row.state or ""
     status = (row.status, _STYLES[row.status])
-    return row.id[:_ID], status, state, in_one_line(row.title, 60), row.category, row.subtitle
+    return row.id[:_ID], status, state, format_one_line(row.title, 60), row.category, row.subtitle
 
 
-def _line(entry: TimelineEntry) -> tuple[str, str, str]:
-    return moment(entry.at), entry.kind, entry.text
+def _timeline_cells(entry: TimelineEntry) -> tuple[str, str, str]:
+    return format_local_time(entry.at), entry.kind, entry.text
 
 
-def _until_interrupted(work: Coroutine[Any, Any, None]) -> None:
+def _run_until_interrupted(work: Coroutine[Any, Any, None]) -> None:
     """Ctrl-C is how a live view ends; nothing is wrong then."""
     with suppress(KeyboardInterrupt):
-        finished(work)
+        run_async(work)
 
 
 COMMANDS = (*OPERATIONS, artifact)

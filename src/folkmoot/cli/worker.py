@@ -13,12 +13,12 @@ from typing import Annotated, TextIO
 import typer
 
 from folkmoot.app import Folkmoot
-from folkmoot.cli.call import Call, call_of
+from folkmoot.cli.call import GlobalOptions, get_global_options
 from folkmoot.cli.interrupt import on_stop_signals, run_interruptibly
-from folkmoot.cli.output import hide, in_one_line, say, write, write_json
+from folkmoot.cli.output import format_one_line, set_redactor, write, write_json, write_stderr
 from folkmoot.domain.duration import seconds, written
-from folkmoot.engine.claims import Placement, Shift, this_host
-from folkmoot.engine.watch import Done
+from folkmoot.engine.claims import WorkerIdentity, WorkerOptions, this_host
+from folkmoot.engine.watch import WatchAction
 from folkmoot.engine.workshop import Surroundings
 from folkmoot.errors import WrongUse
 
@@ -57,24 +57,29 @@ def worker(
 
     if label and not _LABEL.fullmatch(label):
         raise WrongUse(f"--label takes A-Z a-z 0-9 . _ -, at most 36, not {label!r}")
-    place = Placement(label or this_host(), _time("--lease", lease))
+    place = WorkerIdentity(label or this_host(), _parse_time_option("--lease", lease))
     if place.lease < 1:
         raise WrongUse("--lease must be a second or more")
-    asyncio.run(_work(call_of(context), Shift(place, concurrency, _time("--grace", grace), rebuild)))
+    asyncio.run(
+        _run_worker(
+            get_global_options(context),
+            WorkerOptions(place, concurrency, _parse_time_option("--grace", grace), rebuild),
+        )
+    )
 
 
-async def _work(call: Call, shift: Shift) -> None:
+async def _run_worker(call: GlobalOptions, shift: WorkerOptions) -> None:
 
     around = Surroundings(place=shift.place)
     async with Folkmoot.open(call.folder, overrides=call.overrides, around=around) as moot:
         worker = moot.worker(shift)
-        worker.say = lambda text: say(f"worker {os.getpid()}: {text}")
+        worker.say = lambda text: write_stderr(f"worker {os.getpid()}: {text}")
         on_stop_signals(worker.stop)
         await worker.work()
         worker.say("stopped")
 
 
-def _time(option: str, written: str) -> float:
+def _parse_time_option(option: str, written: str) -> float:
 
     time = seconds(written)
     if time is None:
@@ -104,24 +109,24 @@ def watch(
 
     try:
         run_interruptibly(
-            _keep(call_of(context), once=once, as_json=as_json),
-            first=lambda: say("stopping; once more to leave at once"),
+            _run_watch(get_global_options(context), once=once, as_json=as_json),
+            first=lambda: write_stderr("stopping; once more to leave at once"),
             second=lambda: None,
         )
     except KeyboardInterrupt:
-        say("stopped")
+        write_stderr("stopped")
 
 
-async def _keep(call: Call, *, once: bool, as_json: bool) -> None:
+async def _run_watch(call: GlobalOptions, *, once: bool, as_json: bool) -> None:
 
     stdout = sys.stdout
     with redirect_stdout(sys.stderr):  # what tools print is no move
         async with Folkmoot.open(call.folder, overrides=call.overrides) as moot:
-            hide(moot.secrets.text)
+            set_redactor(moot.secrets.text)
             watch = moot.watch()
-            watch.say = partial(_tell, stdout, as_json)
+            watch.say = partial(_write_watch_action, stdout, as_json)
             if not watch.settings.enabled:
-                say("`agents.defaults.taskContinuation.enabled` is false: no agent is told anything")
+                write_stderr("`agents.defaults.taskContinuation.enabled` is false: no agent is told anything")
             if once:
                 await watch.tick()
                 await watch.told()
@@ -130,15 +135,17 @@ async def _keep(call: Call, *, once: bool, as_json: bool) -> None:
                 raise WrongUse(
                     "`agents.defaults.taskContinuation.checkInterval` is off; set it, or use --once"
                 )
-            say(f"watching, every {written(watch.settings.check_interval)}; Ctrl-C ends it")
+            write_stderr(f"watching, every {written(watch.settings.check_interval)}; Ctrl-C ends it")
             await watch.work()
 
 
-def _tell(stdout: TextIO, as_json: bool, done: Done) -> None:
+def _write_watch_action(stdout: TextIO, as_json: bool, done: WatchAction) -> None:
 
     with redirect_stdout(stdout):
         if as_json:
             write_json(done)
         else:
-            write(in_one_line(" ".join(filter(None, (done.type, done.task_id, done.agent_id, done.text)))))
+            write(
+                format_one_line(" ".join(filter(None, (done.type, done.task_id, done.agent_id, done.text))))
+            )
         stdout.flush()

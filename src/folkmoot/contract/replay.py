@@ -36,8 +36,8 @@ from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.spans import without_cycle
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.orchestration.history import EvidenceLedger
-from folkmoot.orchestration.kit import Kit, Kits
-from folkmoot.orchestration.ledger import Ledger
+from folkmoot.orchestration.kit import SessionToolset, ToolsetFactory
+from folkmoot.orchestration.ledger import BudgetLedger
 from folkmoot.ports import Site
 from folkmoot.session.decide import decide
 from folkmoot.session.state import Brief, State, evolve
@@ -61,7 +61,7 @@ class Replay:
     guarantee: Guarantee = "C4"
     takes: Events = frozenset(EVENTS.values())
 
-    def __init__(self, run: str, graph: Graph, kits: Kits) -> None:
+    def __init__(self, run: str, graph: Graph, kits: ToolsetFactory) -> None:
         self._run = run
         self._graph = graph
         self._kits = kits
@@ -140,11 +140,11 @@ class Replay:
             max_turns=agent.tuning.max_turns,
         )
 
-    def _kit(self, span: str, agent: Agent, event: SessionStarted) -> Kit:
+    def _kit(self, span: str, agent: Agent, event: SessionStarted) -> SessionToolset:
         if event.cause in ("member", "lead"):
             return self._kits.in_team(self._teams[span.rpartition(f"/{event.cause}")[0]], agent, event.cause)
         if event.cause in ("planner", "sense", "reflect"):
-            return Kit()
+            return SessionToolset()
         return self._kits.of(agent, cause=event.cause)
 
     def _agent(self, id: str) -> Agent:
@@ -162,7 +162,7 @@ class Budgets:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._ledger = Ledger(graph.settings.limits)
+        self._ledger = BudgetLedger(graph.settings.limits)
         self._asking: set[str] = set()
 
     def take(self, draft: Draft) -> str:

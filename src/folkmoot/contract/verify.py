@@ -21,7 +21,7 @@ from folkmoot.domain.entry import Entry
 from folkmoot.domain.events import ArtifactCreated, RunPruned, RunStarted, ToolStarted
 from folkmoot.errors import JournalDamaged
 from folkmoot.journal.codec import UNREADABLE, Head, broken_link, place_of, to_entry
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.kit import ToolsetFactory
 from folkmoot.ports import Query, Stored
 from folkmoot.views.figures import counted
 
@@ -158,7 +158,7 @@ class _Run:
 
 class _Pinned(msgspec.Struct, frozen=True):
     graph: Graph
-    kits: Kits
+    kits: ToolsetFactory
 
 
 class _CheckedStream(msgspec.Struct):
@@ -289,7 +289,7 @@ class _Checking:
                     self._fault("C4", stored, f"the project that it is pinned to cannot be read: {error}")
                     return None
                 self.verdict.counts["graphs"] += 1
-                self._pinned[id] = _Pinned(graph, Kits(graph, NoTools()))
+                self._pinned[id] = _Pinned(graph, ToolsetFactory(graph, NoTools()))
         return self._pinned[id]
 
     def _fault(self, guarantee: Guarantee, stored: Stored, words: str) -> None:

@@ -31,16 +31,16 @@ from folkmoot.domain.spans import ROOT, is_within, parent_span, without_cycle
 from folkmoot.domain.team_events import TeamBroadcast, TeamMemberExited, TeamMemberFailed
 from folkmoot.domain.value import Value
 from folkmoot.errors import FailureKind, HandedOver, OperationFailed
-from folkmoot.orchestration.inbox import Attendance
-from folkmoot.orchestration.invocation import Ear
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.inbox import InboxOptions
+from folkmoot.orchestration.invocation import TokenListeners
+from folkmoot.orchestration.kit import ToolsetFactory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import Models, Tools
 from folkmoot.session.steps import Parked
 
 
-class Asked(Value):
+class RunRequest(Value):
     """What somebody wants of an agent."""
 
     file: str
@@ -51,7 +51,7 @@ class Asked(Value):
         return self.errand.work_session or own_work_session(run)
 
 
-class Project(msgspec.Struct, frozen=True, kw_only=True):
+class RunnableProject(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded project with everything its agents need to run."""
 
     graph: Graph
@@ -61,14 +61,14 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
     """The artifact that holds what its tools are."""
     declared: bytes = b""
     """What that artifact holds."""
-    kits: Kits
+    kits: ToolsetFactory
     models: Models
     tools: Tools
     secrets: Secrets = NO_SECRETS
 
     """What must not be recorded."""
 
-    def started(self, asked: Asked, seed: str) -> RunStarted:
+    def started(self, asked: RunRequest, seed: str) -> RunStarted:
         """How a run of it begins."""
         request = self.secrets.text(asked.request)
         return RunStarted(asked.file, request, self.graph_id, seed, self.tools_id, asked.errand, BEHAVIOR)
@@ -198,7 +198,7 @@ class Activation:
             until = "" if resting else self.run.inbox.until
             return RunParked(waiting=(*resting, *self.run.inbox.open_ids), until=until)
         if outcome.failed:
-            kind, reset_after = _model_failure(self.run.log, outcome)
+            kind, reset_after = _find_model_failure(self.run.log, outcome)
             read = self.run.readings.within(ROOT)
             return RunFailed(outcome.error, outcome.stop_reason, outcome, read, kind, reset_after)
         return RunCompleted(outcome, self.run.readings.within(ROOT))
@@ -216,7 +216,7 @@ class Activation:
         self.run.log.note(self._place, event)
 
 
-def _model_failure(log: RunLog, outcome: Outcome) -> tuple[FailureKind, float]:
+def _find_model_failure(log: RunLog, outcome: Outcome) -> tuple[FailureKind, float]:
     """Why no model answered in the place where a run failed, or below it; nothing where one did, last."""
     last = {
         draft.span: draft.event
@@ -227,7 +227,7 @@ def _model_failure(log: RunLog, outcome: Outcome) -> tuple[FailureKind, float]:
     return (failed[-1].kind or "unknown", failed[-1].reset_after) if failed else ("unknown", 0.0)
 
 
-def bury(log: RunLog, reason: str) -> None:
+def cancel_orphan(log: RunLog, reason: str) -> None:
     """Every session that began gets its end, then the run."""
     end_sessions(log, reason)
     log.note(Place.of(log.drafts[0]), RunCancelled(reason=reason))
@@ -248,7 +248,7 @@ class TeamSubscriber(Protocol):
         """A member is no longer in the team; without a reason it has done its part."""
 
 
-def told(subscriber: TeamSubscriber, run: str) -> Callable[[str, Event], None]:
+def build_team_watcher(subscriber: TeamSubscriber, run: str) -> Callable[[str, Event], None]:
     """A watcher of a run's log that tells the subscriber."""
 
     def watch(span: str, event: Event) -> None:
@@ -264,8 +264,8 @@ def told(subscriber: TeamSubscriber, run: str) -> Callable[[str, Event], None]:
     return watch
 
 
-class Audience(msgspec.Struct, frozen=True, kw_only=True):
+class RunClient(msgspec.Struct, frozen=True, kw_only=True):
     """Who hears a run and is there to answer it."""
 
-    ear: Ear | None = None
-    attendance: Attendance = Attendance()
+    ear: TokenListeners | None = None
+    attendance: InboxOptions = InboxOptions()

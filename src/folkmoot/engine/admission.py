@@ -21,7 +21,7 @@ from folkmoot.domain.part import LARGEST, LARGEST_TOGETHER, MOST, File, objectio
 from folkmoot.domain.report import BROADCAST, FINAL_REPORT, ROUTE
 from folkmoot.domain.text import storable
 from folkmoot.errors import DeclarationError, Problem, WrongUse
-from folkmoot.orchestration.kit import Kits, facing, is_strict
+from folkmoot.orchestration.kit import ToolsetFactory, is_strict, list_client_facing
 from folkmoot.orchestration.runtime_tools import ARTIFACT_READ, ASKING_AGENTS, PLAN_UPDATE
 from folkmoot.session.schema import unfit_input
 
@@ -30,12 +30,12 @@ _EXITS = (FINAL_REPORT, ROUTE, BROADCAST)
 _RUNTIME = (*_EXITS, *ASKING_AGENTS, *COORDINATION, *QUESTIONS, PLAN_UPDATE.name, ARTIFACT_READ)
 
 
-def admit(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> None:
+def check_runnable(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> None:
     """Raises `DeclarationError` for whatever keeps this agent, or one that it needs, from running.
 
     `missing_key` names the environment variable that a provider needs and that is not set.
     """
-    if problems := [*against_contract(graph, root), *_without_key(graph, root, missing_key)]:
+    if problems := [*find_contract_problems(graph, root), *_find_missing_keys(graph, root, missing_key)]:
         raise DeclarationError(problems)
 
 
@@ -47,15 +47,15 @@ def check_request(agent: Agent, request: str) -> None:
         raise WrongUse(wrong)
 
 
-def names_in_use(graph: Graph, kits: Kits, root: Agent) -> dict[str, str]:
+def names_in_use(graph: Graph, kits: ToolsetFactory, root: Agent) -> dict[str, str]:
     """Names that a tool of the caller cannot have, with who has them."""
     taken = dict.fromkeys(_RUNTIME, "the runtime")
-    for agent in facing(graph, root):
+    for agent in list_client_facing(graph, root):
         taken |= dict.fromkeys((spec.name for spec in kits.of(agent).tools), agent.file)
     return taken
 
 
-def check_tools(graph: Graph, kits: Kits, root: Agent, tools: Sequence[ToolSpec]) -> None:
+def check_tools(graph: Graph, kits: ToolsetFactory, root: Agent, tools: Sequence[ToolSpec]) -> None:
     """Raises `WrongUse` for a tool of the caller that a model could not call, or not tell from another."""
     taken = names_in_use(graph, kits, root) if tools else {}
     for spec in tools:
@@ -67,7 +67,7 @@ def check_tools(graph: Graph, kits: Kits, root: Agent, tools: Sequence[ToolSpec]
         taken[spec.name] = "the caller"
 
 
-def reachable(graph: Graph, root: Agent) -> Iterator[Agent]:
+def find_reachable_agents(graph: Graph, root: Agent) -> Iterator[Agent]:
     """The agent and all that may run because of it."""
     seen, queue = {root.file}, [root.file]
     while queue:
@@ -79,9 +79,9 @@ def reachable(graph: Graph, root: Agent) -> Iterator[Agent]:
                 queue.append(file)
 
 
-def against_contract(graph: Graph, root: Agent) -> Iterator[Problem]:
+def find_contract_problems(graph: Graph, root: Agent) -> Iterator[Problem]:
     """In a strict run nothing passes between agents but a plan under contract, so that these cannot be run."""
-    for agent in reachable(graph, root) if is_strict(graph, root) else ():
+    for agent in find_reachable_agents(graph, root) if is_strict(graph, root) else ():
         declared = {
             "team": agent.team,
             "advisors": agent.advisors,
@@ -96,9 +96,9 @@ def against_contract(graph: Graph, root: Agent) -> Iterator[Problem]:
                 yield Problem(file=agent.file, message=message, code="against_contract")
 
 
-def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> Iterator[Problem]:
+def _find_missing_keys(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -> Iterator[Problem]:
     """An agent is lost only if none of its models can be asked."""
-    for agent in reachable(graph, root):
+    for agent in find_reachable_agents(graph, root):
         missing = [missing_key(choice.provider) for choice in agent.models]
         if missing and all(missing):
             variables = " or ".join(dict.fromkeys(missing))
@@ -106,7 +106,7 @@ def _without_key(graph: Graph, root: Agent, missing_key: Callable[[str], str]) -
             yield Problem(file=agent.file, message=message, code="model_key_missing")
 
 
-def whole(value: Struct) -> Any:
+def to_full_dict(value: Struct) -> Any:
     """Everything that holds, for programs, which know no defaults."""
     return {
         field.encode_name: msgspec.to_builtins(getattr(value, field.name))
@@ -114,29 +114,31 @@ def whole(value: Struct) -> Any:
     }
 
 
-def status_of(graph: Graph, agent: Agent) -> str:
+def find_agent_status(graph: Graph, agent: Agent) -> str:
     """`ready`, or `refused` if a contract keeps it from running."""
-    return "refused" if any(against_contract(graph, agent)) else "ready"
+    return "refused" if any(find_contract_problems(graph, agent)) else "ready"
 
 
-def summary(graph: Graph, agent: Agent) -> dict[str, Any]:
+def build_agent_summary(graph: Graph, agent: Agent) -> dict[str, Any]:
     return {
         "id": agent.id,
         "type": agent.role,
         "capabilities": list(agent.capabilities),
         "tools": list(agent.tools),
-        "status": status_of(graph, agent),
+        "status": find_agent_status(graph, agent),
         "file": agent.file,
         "description": agent.description,
         "terminal": graph.terminal(agent.file),
     }
 
 
-def document(graph: Graph, agent: Agent, plain: Callable[[Struct], Any] = whole) -> dict[str, Any]:
+def build_agent_document(
+    graph: Graph, agent: Agent, plain: Callable[[Struct], Any] = to_full_dict
+) -> dict[str, Any]:
     from folkmoot.loader.bounds import worst_case  # noqa: PLC0415  # running an agent needs no loader
 
     return {
-        **summary(graph, agent),
+        **build_agent_summary(graph, agent),
         "usage": agent.usage,
         "remote": agent.remote and plain(agent.remote),
         "advisors": list(agent.advisors),
@@ -157,13 +159,13 @@ def document(graph: Graph, agent: Agent, plain: Callable[[Struct], Any] = whole)
     }
 
 
-Enclosure = File | Path | str
+AttachmentInput = File | Path | str
 """A file, or where it lies."""
 
 
-def read_files(given: Iterable[Enclosure]) -> list[File]:
+def read_files(given: Iterable[AttachmentInput]) -> list[File]:
     """Raises `WrongUse` with everything that speaks against them."""
-    files = [each if isinstance(each, File) else _read(Path(each)) for each in given]
+    files = [each if isinstance(each, File) else _read_file(Path(each)) for each in given]
     if objections := [text for file in files if (text := objection(file))]:
         raise WrongUse("\n".join(objections))
     together = sum(len(file.content) for file in files)
@@ -174,19 +176,19 @@ def read_files(given: Iterable[Enclosure]) -> list[File]:
     return files
 
 
-def fitting(files: Sequence[File]) -> list[File]:
+def limit_attachments(files: Sequence[File]) -> list[File]:
     """The first of them that may go along together."""
     sizes = accumulate(len(file.content) for file in files)
     return [file for file, size in zip(files[:MOST], sizes, strict=False) if size <= LARGEST_TOGETHER]
 
 
-def enclosed(errand: Errand, given: Sequence[Enclosure], keep: Callable[[bytes], str]) -> Errand:
+def attach_files(errand: Errand, given: Sequence[AttachmentInput], keep: Callable[[bytes], str]) -> Errand:
     """The errand with these files, of which `keep` has the content from here on."""
     parts = (recorded(file, keep(file.content)) for file in read_files(given))
     return replace(errand, attachments=(*errand.attachments, *parts))
 
 
-def _read(path: Path) -> File:
+def _read_file(path: Path) -> File:
     try:
         with path.open("rb") as file:
             content = file.read(max(LARGEST.values()) + 1)

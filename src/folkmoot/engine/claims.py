@@ -26,19 +26,19 @@ from folkmoot.orchestration.log import Ownership
 from folkmoot.ports import Claim, Clock, Journal
 
 
-class Identity(Value):
+class RunIdentity(Value):
     run: str
     seed: str
 
 
-def drawn(clock: Clock) -> Identity:
+def draw_identity(clock: Clock) -> RunIdentity:
     """The only true chance there is in a run."""
     day, _, rest = clock.now().partition("T")
     time = rest[:8].replace(":", "")
-    return Identity(f"{day.replace('-', '')}-{time}-{os.urandom(4).hex()}", os.urandom(16).hex())
+    return RunIdentity(f"{day.replace('-', '')}-{time}-{os.urandom(4).hex()}", os.urandom(16).hex())
 
 
-def chance() -> str:
+def draw_id_seed() -> str:
     """For the id of what a person creates."""
     return os.urandom(16).hex()
 
@@ -53,7 +53,7 @@ _LOOK = 0.5
 """Seconds between looks at an owner that seems to be gone."""
 
 
-class Placement(Value):
+class WorkerIdentity(Value):
     """Where runs are, for this process."""
 
     label: str = ""
@@ -62,10 +62,10 @@ class Placement(Value):
     """Seconds without a sign of life after which others take its runs over."""
 
 
-class Shift(Value):
+class WorkerOptions(Value):
     """How a worker works."""
 
-    place: Placement = Placement()
+    place: WorkerIdentity = WorkerIdentity()
     concurrency: int = 10
     """Runs at once."""
     grace: float = 10.0
@@ -75,7 +75,7 @@ class Shift(Value):
 
 
 def this_process() -> str:
-    return f"{_here()}/{os.getpid()}/{_started(os.getpid())}/{os.urandom(4).hex()}"
+    return f"{_find_machine_id()}/{os.getpid()}/{_read_start_time(os.getpid())}/{os.urandom(4).hex()}"
 
 
 def this_host() -> str:
@@ -89,11 +89,11 @@ def host_of(owner: str) -> str:
     return owner.partition("/")[0].partition("+")[0]
 
 
-def is_gone(owner: str) -> bool:
+def is_owner_gone(owner: str) -> bool:
     """True only if the owner ran on this machine and surely ended; of other machines nothing is known."""
     host, _, rest = owner.partition("/")
     pid, _, rest = rest.partition("/")
-    if host != _here() or not pid.isdigit():
+    if host != _find_machine_id() or not pid.isdigit():
         return False
     try:
         os.kill(int(pid), 0)
@@ -101,7 +101,7 @@ def is_gone(owner: str) -> bool:
         return True
     except PermissionError:
         return False
-    return _started(int(pid)) != rest.partition("/")[0]
+    return _read_start_time(int(pid)) != rest.partition("/")[0]
 
 
 async def claim_run(
@@ -122,7 +122,7 @@ async def claim_run(
         try:
             return await journal.claim(run, owner, lease)
         except Held as held:
-            if is_gone(held.owner):
+            if is_owner_gone(held.owner):
                 return await journal.claim(run, owner, lease, after=held.owner)
             until = min(until, clock.monotonic() + 2 * held.wait)
             if not held.wait or leaving() or clock.monotonic() > until:
@@ -130,19 +130,19 @@ async def claim_run(
             await clock.sleep(min(held.wait, _LOOK))
 
 
-async def holder(journal: Journal, run_id: str) -> str:
+async def find_holder(journal: Journal, run_id: str) -> str:
     """Who has its lease; empty if nobody."""
     return next((claim.owner for claim in held_claims(await journal.claims([run_id]))), "")
 
 
 def held_claims(claims: Sequence[Claim]) -> list[Claim]:
     """Those whose owner has a lease and has not surely ended. Each owner is looked at once, however much it holds."""
-    gone = {owner for owner in {claim.owner for claim in claims if claim.live} if is_gone(owner)}
+    gone = {owner for owner in {claim.owner for claim in claims if claim.live} if is_owner_gone(owner)}
     return [claim for claim in claims if claim.live and claim.owner not in gone]
 
 
 @cache
-def _here() -> str:
+def _find_machine_id() -> str:
     """Where a process id means the same process. Hosts may share a name, and so may containers of one host, whose
     process ids have nothing to do with each other."""
     try:
@@ -153,7 +153,7 @@ def _here() -> str:
     return f"{socket.gethostname()}+{sha256(machine.encode()).hexdigest()[:8]}"
 
 
-def _started(pid: int) -> str:
+def _read_start_time(pid: int) -> str:
     """When a process started, where the system tells it: a process id alone may be used again."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -164,7 +164,7 @@ def _started(pid: int) -> str:
 
 
 @asynccontextmanager
-async def alone(journal: Journal, clock: Clock, record: str) -> AsyncIterator[None]:
+async def lock_record(journal: Journal, clock: Clock, record: str) -> AsyncIterator[None]:
     """Raises `Held` if another process is at it. It says nothing about appending: records are changed by version."""
     claiming = asyncio.ensure_future(claim_run(journal, clock, record, this_process(), LEASE))
     try:
@@ -173,7 +173,7 @@ async def alone(journal: Journal, clock: Clock, record: str) -> AsyncIterator[No
         with suppress(Held, OperationFailed):  # it may be held here by now, and nobody would let go of it
             await journal.release(await claiming)
         raise
-    renewing = asyncio.create_task(_renewed(journal, clock, claim))
+    renewing = asyncio.create_task(_renew_forever(journal, clock, claim))
     try:
         yield
     finally:
@@ -182,7 +182,7 @@ async def alone(journal: Journal, clock: Clock, record: str) -> AsyncIterator[No
             await journal.release(claim)
 
 
-async def _renewed(journal: Journal, clock: Clock, claim: Claim) -> None:
+async def _renew_forever(journal: Journal, clock: Clock, claim: Claim) -> None:
     while True:
         await clock.sleep(LEASE / 3)
         with suppress(OperationFailed):  # a journal that is locked or away may not be so the next time
@@ -199,7 +199,7 @@ class HeldRun:
     """The readings of the clock when the last confirmed renewal was sent; None before the first."""
 
 
-class Holding:
+class HeldRuns:
     """The runs that this process holds: claimed, their leases kept, let go or left to others."""
 
     def __init__(self, journal: Journal, clock: Clock, lease: float = LEASE) -> None:

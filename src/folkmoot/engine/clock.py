@@ -36,7 +36,7 @@ class SystemClock:
         return time.monotonic()
 
     def readings(self) -> tuple[float, float]:
-        return _boot(), time.time()
+        return _read_boot_seconds(), time.time()
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -58,7 +58,7 @@ class FakeClock:
         self._slept = itertools.count()
 
     def now(self) -> str:
-        return _written(self._start + timedelta(seconds=self._elapsed))
+        return _format_time(self._start + timedelta(seconds=self._elapsed))
 
     def monotonic(self) -> float:
         return self._elapsed
@@ -107,12 +107,12 @@ class FakeClock:
                 return
 
 
-def _boot() -> float:
+def _read_boot_seconds() -> float:
     """Where a system has no such clock, the monotonic one stands for it."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
 
-def _written(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -35,7 +35,7 @@ from folkmoot.domain.plan import Plan, StepStarted
 from folkmoot.domain.sources import Sources, joined
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSession, WorkSessionAnswered, WorkSessionAsked, WorkSessionOpened
-from folkmoot.engine.claims import alone, host_of
+from folkmoot.engine.claims import host_of, lock_record
 from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.history import last_entry
 from folkmoot.engine.local import LocalEngine
@@ -45,19 +45,19 @@ from folkmoot.ports import Query, RecordQuery, RunQuery
 from folkmoot.views.decisions import record
 from folkmoot.views.result import Result
 
-Start = Callable[[str, str, Errand], Awaitable[Result]]
+RunStarter = Callable[[str, str, Errand], Awaitable[Result]]
 """Run an agent with a request; a run whose name exists is gone on with."""
 _RUNTIME = Author(RUNTIME)
 INTERRUPTED = "was interrupted"
 _PAUSES = {"waiting": "waits for a person: folkmoot inbox list", "cancelled": "was cancelled"}
 
 
-def paused_by(agent: str, purpose: str, status: str) -> str:
+def describe_pause(agent: str, purpose: str, status: str) -> str:
     """Why a run of such a status keeps a collaboration from going on; empty if it does not."""
     return f"{agent} ({purpose}) {_PAUSES[status]}" if status in _PAUSES else ""
 
 
-class Stopped(Value):
+class CollaborationStop(Value):
     """Why a collaboration does not go on by itself; empty: it has ended."""
 
     why: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Stopped(Value):
 
 
 class Collaboration:
-    def __init__(self, moot: Moot, id: str, start: Start, told: Callable[[Move], None]) -> None:
+    def __init__(self, moot: Moot, id: str, start: RunStarter, told: Callable[[Move], None]) -> None:
         """`told` hears of each move before it is made."""
         self._moot = moot
         self._id = id
@@ -80,29 +80,29 @@ class Collaboration:
         """The position of the journal at which somebody wanted the work to continue: a member whose run was cancelled
         before it is asked again."""
 
-    async def carry_on(self) -> Stopped:
+    async def carry_on(self) -> CollaborationStop:
         """Until it has ended or waits; one process at a time does."""
         try:
-            async with alone(self._moot.journal, self._moot.clock, self._id):
+            async with lock_record(self._moot.journal, self._moot.clock, self._id):
                 return await self._carried_on()
         except Held as held:
-            return Stopped((f"another process carries it on, at {host_of(held.owner)}",))
+            return CollaborationStop((f"another process carries it on, at {host_of(held.owner)}",))
 
-    async def _carried_on(self) -> Stopped:
+    async def _carried_on(self) -> CollaborationStop:
         while True:
             scene = await self.scene()
             coming = [WaitMove(INTERRUPTED)] if self.leaving else next_moves(scene)
             waits = tuple(move.why for move in coming if isinstance(move, WaitMove))
             if waits or not coming:
-                return Stopped(waits)
+                return CollaborationStop(waits)
             for move in coming:
                 self._told(move)
             parked = await asyncio.gather(*(self._perform(scene, move) for move in coming))
             if why := tuple(each for each in parked if each):
-                return Stopped(why)
+                return CollaborationStop(why)
 
     async def scene(self) -> Scene:
-        return await scene_of(self._moot, self._id)
+        return await read_collaboration_state(self._moot, self._id)
 
     async def _perform(self, scene: Scene, move: Move) -> str:
         """Why it does not go on; empty if it does."""
@@ -129,7 +129,7 @@ class Collaboration:
             return f"another process carries it on: {error}"
         except (DeclarationError, Untrusted, WrongUse) as error:
             return await self._refused(ask.purpose, run, str(error))
-        if pause := paused_by(ask.agent, ask.purpose, result.status):
+        if pause := describe_pause(ask.agent, ask.purpose, result.status):
             return pause
         report = result.final_report.content if result.final_report else ""
         said = WorkSessionAnswered(
@@ -184,7 +184,7 @@ class Collaboration:
         await sessions.change(id, completed(summary, taken), _RUNTIME)
 
 
-async def scene_of(moot: Moot, id: str) -> Scene:
+async def read_collaboration_state(moot: Moot, id: str) -> Scene:
     events = [entry.event async for entry in moot.journal.read(Query(stream=id))]
     here = RecordQuery(work_session=id)
     plans = [*(await moot.plans.select(here)).values()]
@@ -202,14 +202,14 @@ _NEEDS: dict[MemberRole, str] = {"lead": "plan_approve", "planner": "plan_submit
 """The tool without which a role cannot do its part."""
 
 
-def seats(graph: Graph, members: Iterable[tuple[str, MemberRole | None]]) -> list[Seat]:
+def build_seats(graph: Graph, members: Iterable[tuple[str, MemberRole | None]]) -> list[Seat]:
     """For agents by file or id, in a role or in their own; for nobody in particular: every agent of the project."""
     wanted = list(members) or [(agent.file, None) for agent in graph.agents.values()]
     found = [(find_agent(graph, name), role) for name, role in wanted]
     return [Seat(role or agent.role, agent=agent.id) for agent, role in found]
 
 
-async def gathered(
+async def open_collaboration(
     moot: Moot, opening: WorkSessionOpened, seats: Sequence[Seat], chance: str, author: Author = Author()
 ) -> WorkSession:
     """A new work session with this team; or, under a `chance` that was used before, the one that was opened then.
@@ -239,14 +239,14 @@ class StepRun(Value):
     errand: Errand
 
 
-async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") -> StepRun:
+async def begin_step_run(moot: Moot, id: str, step: str, author: Author, text: str = "") -> StepRun:
     """The step is under way from here on, unless it was before: a run may have failed. `text` instead of its own."""
     plan = await moot.plans.get(id)
     wanted = steps.step_of(plan, step)
     find_agent(moot.graph, wanted.owner)
     if not wanted.begun_by:
         plan = await moot.plans.change(id, author, steps.start, step)
-    elif runs := [run for run in await _runs_for(moot, id, step) if not await _has_ended(moot, run)]:
+    elif runs := [run for run in await _find_step_runs(moot, id, step) if not await _has_ended(moot, run)]:
         raise WrongUse(
             f"run {runs[-1]} carries out step {step} of {id} already; go on with it: folkmoot runs resume {runs[-1]}"
         )
@@ -259,7 +259,7 @@ async def begun(moot: Moot, id: str, step: str, author: Author, text: str = "") 
     return StepRun(wanted.owner, text or "\n\n".join((wanted.description, "\n".join(said))), errand)
 
 
-async def settle(moot: Moot, run: str) -> Plan | None:
+async def complete_step_of_run(moot: Moot, run: str) -> Plan | None:
     """Complete the step that a run was for, if that is completed; nothing if somebody said otherwise meanwhile.
 
     Whoever ran it: here, a worker, or somebody after a crash. It counts only if it began after the step was begun last.
@@ -269,20 +269,20 @@ async def settle(moot: Moot, run: str) -> Plan | None:
     if not isinstance(end, RunCompleted):
         return None
     id, step, by = past.started.errand.plan, past.started.errand.step, Author(RUNTIME, sources=end.sources)
-    if run in await _runs_for(moot, id, step):
+    if run in await _find_step_runs(moot, id, step):
         with suppress(WrongUse):
             return await moot.plans.change(id, by, steps.complete, step, end.outcome.report.content)
     return None
 
 
-async def settle_all(moot: Moot) -> list[Plan]:
+async def complete_finished_steps(moot: Moot) -> list[Plan]:
     """What a process that died between the end of a run and that of its step has left undone."""
     settled = []
     for plan in (await moot.plans.select(RecordQuery(statuses=("committed",)))).values():
         for step in plan.steps:
             if step.begun_by and not step.is_over:
-                for run in await _runs_for(moot, plan.id, step.id):
-                    settled += [done] if (done := await settle(moot, run)) else []
+                for run in await _find_step_runs(moot, plan.id, step.id):
+                    settled += [done] if (done := await complete_step_of_run(moot, run)) else []
     return settled
 
 
@@ -290,7 +290,7 @@ _SKEW = 86_400.0
 """Seconds by which the clocks of hosts may differ."""
 
 
-async def _runs_for(moot: Moot, plan: str, step: str) -> list[str]:
+async def _find_step_runs(moot: Moot, plan: str, step: str) -> list[str]:
     """Those that are to complete the step, since it was begun last."""
     since, at = 0, ""
     async for entry in moot.journal.read(Query(stream=plan, types=(StepStarted.type,))):
@@ -313,7 +313,7 @@ async def _has_ended(moot: Moot, run: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Control:
+class WorkSessionControl:
     sessions: WorkSessions
     engine: LocalEngine
 

@@ -22,13 +22,13 @@ from folkmoot.domain.naming import ALIASES, wire_name
 from folkmoot.domain.spans import run_of
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import WorkSessionPaused, WorkSessionResumed
-from folkmoot.engine.activation import Activation, bury
-from folkmoot.engine.claims import holder
-from folkmoot.engine.history import last_entry, pinned_graph, read_history
+from folkmoot.engine.activation import Activation, cancel_orphan
+from folkmoot.engine.claims import find_holder
+from folkmoot.engine.history import last_entry, read_history, read_pinned_graph
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.orchestration.history import Chats, RunHistory
+from folkmoot.orchestration.history import FollowUpSessions, RunHistory
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.questions import destroy
+from folkmoot.orchestration.questions import close_follow_up_session
 from folkmoot.ports import ItemQuery, Journal, Post
 from folkmoot.views.result import Result
 from folkmoot.views.sessions import live_children
@@ -101,7 +101,7 @@ class CancelRun(_Command):
         activation.stop(self.reason)
 
     def record(self, log: RunLog) -> None:
-        bury(log, self.reason)
+        cancel_orphan(log, self.reason)
 
     async def is_done(self, journal: Journal, run: str) -> bool:
         return (await read_history(journal, run)).has(*RUN_ENDS, CancelRequested)
@@ -115,7 +115,7 @@ class CloseSession(_Command):
     reason: str
 
     def check(self, run: str, past: RunHistory) -> None:
-        if not is_kept(past, self.session):
+        if not is_kept_open(past, self.session):
             raise NotFound(
                 f"there is no kept session {self.session!r}; `folkmoot sessions list --live` shows those that are",
                 code="session_not_found",
@@ -125,20 +125,20 @@ class CloseSession(_Command):
         self.close(activation.run.log, activation.run.chats)
 
     def record(self, log: RunLog) -> None:
-        chats = Chats()
+        chats = FollowUpSessions()
         for draft in log.drafts:
             chats.fold(draft.span, draft.event)
         log.watch(chats)
         self.close(log, chats)
 
-    def close(self, log: RunLog, chats: Chats) -> None:
+    def close(self, log: RunLog, chats: FollowUpSessions) -> None:
         self.check("", log.drafts)
         chat = chats.get(self.session)
         assert chat is not None, "the registry and the view fold the same events"
-        destroy(log, chats, chat, self.reason, by="user")
+        close_follow_up_session(log, chats, chat, self.reason, by="user")
 
     async def is_done(self, journal: Journal, run: str) -> bool:
-        return not is_kept(await read_history(journal, run), self.session)
+        return not is_kept_open(await read_history(journal, run), self.session)
 
 
 class ChangeGate(_Command):
@@ -200,7 +200,7 @@ class AnswerItem(_Command):
         left = [each for each in replies if each and each.id == id and (each.word == "revoke") == revokes]
         if self.reply in left and left[0] != self.reply:
             raise WrongUse(f"{id} is decided already: {left[0].word} by {left[0].by}")
-        if revokes and left and await holder(journal, run):
+        if revokes and left and await find_holder(journal, run):
             return False
         if revokes and (item := await find_item(journal, id)).status not in ("revoke", "revoked"):
             raise too_late(item)
@@ -247,7 +247,7 @@ def read_post(post: Post) -> Command | None:
     return AnswerItem(reply) if (reply := read_reply(post)) else None
 
 
-def is_kept(past: Sequence[Draft], session: str) -> bool:
+def is_kept_open(past: Sequence[Draft], session: str) -> bool:
     return any(child.id == session for child in live_children(past))
 
 
@@ -256,11 +256,11 @@ async def is_paused(journal: Journal, work_session: str) -> bool:
     return last is not None and isinstance(last.event, WorkSessionPaused)
 
 
-async def named_by_run(journal: Journal, change: GateChanged) -> GateChanged:
+async def resolve_tool_names(journal: Journal, change: GateChanged) -> GateChanged:
     """With tools of ours by their own names, unless the run has tools of its project by the names that were given."""
     if ALIASES.keys().isdisjoint((*change.gated, *change.freed)):
         return change
-    graph = await pinned_graph(journal, run_of(change.session))
+    graph = await read_pinned_graph(journal, run_of(change.session))
     gated, freed = (
         tuple(wire_name(graph.tool_name(name)) for name in names) for names in (change.gated, change.freed)
     )

@@ -45,11 +45,11 @@ from folkmoot.domain.message import Message, ToolCall, ToolResult, ToolSpec, Usa
 from folkmoot.domain.spans import call_span, prefixes
 from folkmoot.domain.team_events import TeamStarted
 from folkmoot.domain.value import Value
-from folkmoot.engine.activation import Project
+from folkmoot.engine.activation import RunnableProject
 from folkmoot.errors import Conflict, NotFound, WrongUse
 from folkmoot.journal.codec import data_of, decode_event
 from folkmoot.orchestration.history import RunHistory
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.kit import ToolsetFactory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.ports import Journal, Query, Site, Tools, Version
 
@@ -94,7 +94,7 @@ async def read_whole_history(journal: Journal, run_id: str) -> RunHistory:
     return history
 
 
-async def pinned_graph(journal: Journal, run_id: str) -> Graph:
+async def read_pinned_graph(journal: Journal, run_id: str) -> Graph:
     """The project as a run is pinned to it. Raises `WrongUse` if there is no such run."""
     types = (RunStarted.type, RunRepinned.type)
     pinned = RunHistory([entry.draft async for entry in journal.read(Query(stream=run_id, types=types))])
@@ -104,13 +104,13 @@ async def pinned_graph(journal: Journal, run_id: str) -> Graph:
 
 def check_fit(past: Iterable[Draft], new: Graph) -> None:
     """Raises `WrongUse` with everything that has begun and does not fit these files."""
-    if unfit := list(_unfit(RunHistory(past), new)):
+    if unfit := list(_find_misfits(RunHistory(past), new)):
         listed = "".join(f"\n  - {each}" for each in dict.fromkeys(unfit))
         remedy = "resume it without --with-current-files, or start it anew"
         raise WrongUse(f"this run cannot go on with the present files:{listed}\n{remedy}")
 
 
-def repin(log: RunLog, old: Project, new: Project) -> Project:
+def repin(log: RunLog, old: RunnableProject, new: RunnableProject) -> RunnableProject:
     """Let a run go on with other files, and say so in its journal."""
     ours, theirs = old.graph.agents, new.graph.agents
     different = (file for file in {**ours, **theirs} if ours.get(file) != theirs.get(file))
@@ -119,7 +119,7 @@ def repin(log: RunLog, old: Project, new: Project) -> Project:
     return new
 
 
-def _unfit(past: RunHistory, new: Graph) -> Iterator[str]:
+def _find_misfits(past: RunHistory, new: Graph) -> Iterator[str]:
     """What began and has no place in the new files."""
     ids = {agent.id: agent for agent in new.agents.values()}
     files = [past.started.agent]
@@ -162,31 +162,33 @@ class Fork(Value):
     """Another request; only before anybody was asked."""
 
 
-def taken_over(drafts: RunHistory, fork: Fork, run_id: str) -> list[Draft]:
+def build_fork_past(drafts: RunHistory, fork: Fork, run_id: str) -> list[Draft]:
     """The past of a fork, under its new name. Raises `WrongUse` for a point where no run can begin."""
     past = list(drafts[: fork.at])
-    _check(drafts, fork)
+    _check_fork_point(drafts, fork)
     if fork.answer:
-        past = [*_answered(past, fork.answer)]
+        past = [*_replace_answer(past, fork.answer)]
     if fork.request:
         past = [replace(past[0], event=replace(drafts.started, request=fork.request))]
     outcomes = _Outcomes(past)
     marks = (RunForked, RunRepinned)
     kept = [draft for draft in past if not isinstance(draft.event, marks) and outcomes.concern(draft)]
-    return [_renamed(draft, drafts[0].session_id, run_id) for draft in kept]
+    return [_rename_run(draft, drafts[0].session_id, run_id) for draft in kept]
 
 
-def begun(past: RunHistory, fork: Fork, project: Project, now: str, run_id: str) -> list[Draft]:
+def build_fork_entries(
+    past: RunHistory, fork: Fork, project: RunnableProject, now: str, run_id: str
+) -> list[Draft]:
     """The first entries of a fork: what was taken over, pinned to its own files, and where it was taken from."""
-    over = RunHistory(taken_over(past, fork, run_id))
+    over = RunHistory(build_fork_past(past, fork, run_id))
     started = over.started
     own = replace(started.errand, ticket="", traceparent="", tracestate="")
     pinned = replace(started, graph=project.graph_id, tools=project.tools_id, errand=own)
-    forked = RunForked(past[0].session_id, fork.at, in_words(fork), started.errand.traceparent)
+    forked = RunForked(past[0].session_id, fork.at, describe_fork_changes(fork), started.errand.traceparent)
     return [replace(over[0], event=pinned), *over[1:], replace(over[0], ts=now, event=forked)]
 
 
-async def forked_graph(journal: Journal, past: RunHistory, fork: Fork) -> Graph:
+async def build_forked_graph(journal: Journal, past: RunHistory, fork: Fork) -> Graph:
     """The project as a run was pinned to it at that point, with the prompts and models that a fork wants."""
     from folkmoot.loader.options import choice_named  # noqa: PLC0415  # resuming a run needs no loader
     from folkmoot.models.choose import known_models  # noqa: PLC0415
@@ -205,7 +207,7 @@ async def forked_graph(journal: Journal, past: RunHistory, fork: Fork) -> Graph:
     return replace(graph, agents=changes)
 
 
-def in_words(fork: Fork) -> tuple[str, ...]:
+def describe_fork_changes(fork: Fork) -> tuple[str, ...]:
     """What is different, for the record."""
     return (
         *(f"{name} has another prompt" for name in fork.prompts),
@@ -215,13 +217,13 @@ def in_words(fork: Fork) -> tuple[str, ...]:
     )
 
 
-def asking(project: Project) -> Project:
+def require_approvals(project: RunnableProject) -> RunnableProject:
     """The same project, in which every call that does something asks first: it was made once already, maybe."""
-    tools = AskingTools(project.tools)
-    return replace(project, tools=tools, kits=Kits(project.graph, tools))
+    tools = ApprovalRequiredTools(project.tools)
+    return replace(project, tools=tools, kits=ToolsetFactory(project.graph, tools))
 
 
-class AskingTools:
+class ApprovalRequiredTools:
     """Tools whose calls wait for a person's word, unless a repetition does no harm."""
 
     def __init__(self, tools: Tools) -> None:
@@ -240,7 +242,7 @@ class AskingTools:
         return self._specs.setdefault(spec.name, replace(spec, asks="fork"))
 
 
-def _check(drafts: Sequence[Draft], fork: Fork) -> None:
+def _check_fork_point(drafts: Sequence[Draft], fork: Fork) -> None:
     if not 1 <= fork.at <= len(drafts):
         raise WrongUse(f"the run has entries 1 to {len(drafts)}; there is no entry {fork.at} to fork at")
     for place, draft in enumerate(drafts[: fork.at], start=1):
@@ -249,20 +251,20 @@ def _check(drafts: Sequence[Draft], fork: Fork) -> None:
             raise WrongUse(f"entry {place} is {draft.event.type}: after it nothing goes on; {before}")
     at = drafts[fork.at - 1].event
     if fork.answer and not isinstance(at, LlmRequest | LlmResponse):
-        near = _near(drafts, fork.at)
+        near = _describe_nearest_answer(drafts, fork.at)
         raise WrongUse(f"entry {fork.at} is {at.type}, no answer of a model; {near}")
     if fork.request and fork.at != 1:
         raise WrongUse("the request has been read by entry 2; give another one with --at 1")
 
 
-def _near(drafts: Sequence[Draft], at: int) -> str:
+def _describe_nearest_answer(drafts: Sequence[Draft], at: int) -> str:
     places = [n for n, draft in enumerate(drafts, start=1) if isinstance(draft.event, LlmResponse)]
     if not places:
         return "this run has none"
     return f"the nearest is {min(places, key=lambda place: abs(place - at))}"
 
 
-def _answered(past: list[Draft], answer: Message | str) -> Iterator[Draft]:
+def _replace_answer(past: list[Draft], answer: Message | str) -> Iterator[Draft]:
     """The last entry becomes the answer, or gets one."""
     last = past.pop()
     yield from past
@@ -309,7 +311,7 @@ class _Outcomes:
         return call in self._returned or call_span(*call) in self._began
 
 
-def _renamed(draft: Draft, old: str, new: str) -> Draft:
+def _rename_run(draft: Draft, old: str, new: str) -> Draft:
     """A run's name stands in the names of its sessions and keys, and in what its agents read about them."""
     event = draft.event
     data = data_of(draft).replace(old.encode(), new.encode())

@@ -15,8 +15,16 @@ from folkmoot.domain.inbox import Item, Reply, check_time
 from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.run_row import OPEN_STATUSES
 from folkmoot.domain.spans import ROOT, run_of
-from folkmoot.engine.activation import Activation, Asked, Audience, Project, TeamSubscriber, bury, told
-from folkmoot.engine.claims import ATTEND_EVERY, Holding, Identity, Placement, drawn
+from folkmoot.engine.activation import (
+    Activation,
+    RunClient,
+    RunnableProject,
+    RunRequest,
+    TeamSubscriber,
+    build_team_watcher,
+    cancel_orphan,
+)
+from folkmoot.engine.claims import ATTEND_EVERY, HeldRuns, RunIdentity, WorkerIdentity, draw_identity
 from folkmoot.engine.commands import (
     AnswerItem,
     CancelRun,
@@ -25,16 +33,23 @@ from folkmoot.engine.commands import (
     Command,
     find_item,
     is_paused,
-    named_by_run,
     post_body,
     read_post,
+    resolve_tool_names,
 )
-from folkmoot.engine.history import Fork, asking, begun, check_fit, read_history, repin
+from folkmoot.engine.history import (
+    Fork,
+    build_fork_entries,
+    check_fit,
+    read_history,
+    repin,
+    require_approvals,
+)
 from folkmoot.engine.runs import Installation
 from folkmoot.errors import Conflict, Elsewhere, Held, OperationFailed, WrongUse
 from folkmoot.orchestration.history import RunHistory
 from folkmoot.orchestration.inbox import Inbox
-from folkmoot.orchestration.ledger import Ledger
+from folkmoot.orchestration.ledger import BudgetLedger
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
 from folkmoot.orchestration.run import AgentRun
@@ -42,14 +57,14 @@ from folkmoot.ports import Claim, Clock, Epoch, Journal, NewRun, Post, RunQuery
 from folkmoot.views.result import Result
 
 
-class LocalEngine(Holding):
+class LocalEngine(HeldRuns):
     def __init__(
         self,
         journal: Journal,
         clock: Clock,
-        identify: Callable[[Clock], Identity] = drawn,
+        identify: Callable[[Clock], RunIdentity] = draw_identity,
         subscribers: Sequence[TeamSubscriber] = (),
-        place: Placement = Placement(),
+        place: WorkerIdentity = WorkerIdentity(),
         installation: Installation | None = None,
     ) -> None:
         """`installation`: of a journal that may hold runs of others; without it, all runs count as its own."""
@@ -62,7 +77,9 @@ class LocalEngine(Holding):
         self.after: Callable[[Result], Awaitable[None]] | None = None
         """Called with each run that came to rest here, before anybody hears of it."""
 
-    async def start(self, project: Project, asked: Asked, audience: Audience = Audience()) -> Result:
+    async def start(
+        self, project: RunnableProject, asked: RunRequest, audience: RunClient = RunClient()
+    ) -> Result:
         while True:
             identity = self._named(asked)
             log = self._fresh_log(identity, asked, NewRun(self.owner, self.lease))
@@ -78,13 +95,15 @@ class LocalEngine(Holding):
                 if asked.errand.run:  # it was begun before
                     return await go_on()
 
-    def _made(self, project: Project, identity: Identity, log: RunLog, audience: Audience) -> AgentRun:
+    def _made(
+        self, project: RunnableProject, identity: RunIdentity, log: RunLog, audience: RunClient
+    ) -> AgentRun:
         """What all agents of a run share."""
         journal, clock = self._journal, self._clock
         settings, secrets = project.graph.settings, project.secrets
         if secrets.any:
             log.redact = secrets.event
-        log.watchers += [told(subscriber, identity.run) for subscriber in self._subscribers]
+        log.watchers += [build_team_watcher(subscriber, identity.run) for subscriber in self._subscribers]
         run = AgentRun(
             id=identity.run,
             seed=identity.seed,
@@ -96,7 +115,7 @@ class LocalEngine(Holding):
             log=log,
             keep=lambda content: journal.keep(secrets.content(content)),
             artifact=journal.artifact,
-            ledger=Ledger(settings.limits, clock),
+            ledger=BudgetLedger(settings.limits, clock),
             cache=ResultCache(journal, clock),
             traffic=self._traffic,
             inbox=Inbox(
@@ -119,15 +138,15 @@ class LocalEngine(Holding):
         origin = await self._installation.proof(run, started.graph) if self._installation else ""
         return replace(started, origin=origin)
 
-    def _named(self, asked: Asked) -> Identity:
+    def _named(self, asked: RunRequest) -> RunIdentity:
         identity = self._identify(self._clock)
         return replace(identity, run=asked.errand.run) if asked.errand.run else identity
 
-    def _fresh_log(self, identity: Identity, asked: Asked, expected: NewRun) -> RunLog:
+    def _fresh_log(self, identity: RunIdentity, asked: RunRequest, expected: NewRun) -> RunLog:
         together = asked.work_session(identity.run)
         return RunLog(self._journal, self._clock, identity.run, expected, work_session=together)
 
-    async def submit(self, project: Project, asked: Asked) -> str:
+    async def submit(self, project: RunnableProject, asked: RunRequest) -> str:
         """Leave a new run to the workers. Its name, when it is durable."""
         while True:
             identity = self._named(asked)
@@ -145,9 +164,9 @@ class LocalEngine(Holding):
     async def resume(
         self,
         run_id: str,
-        project: Callable[[bytes, str], Project],
-        audience: Audience = Audience(),
-        current: Project | None = None,
+        project: Callable[[bytes, str], RunnableProject],
+        audience: RunClient = RunClient(),
+        current: RunnableProject | None = None,
     ) -> Result:
         """Continue a run from its journal; `project` rebuilds what the run was pinned to.
 
@@ -171,9 +190,9 @@ class LocalEngine(Holding):
     async def _taken_over(
         self,
         claim: Claim,
-        project: Callable[[bytes, str], Project],
-        audience: Audience,
-        current: Project | None,
+        project: Callable[[bytes, str], RunnableProject],
+        audience: RunClient,
+        current: RunnableProject | None,
     ) -> Activation | Result:
         """A run that is ours by now, ready to go on; or how it ended, if somebody wanted it stopped."""
         run_id = claim.run
@@ -190,8 +209,8 @@ class LocalEngine(Holding):
         if current:
             pinned = repin(log, pinned, current)
         if past.is_forked:
-            pinned = asking(pinned)
-        run = self._made(pinned, Identity(run_id, past.started.seed), log, audience)
+            pinned = require_approvals(pinned)
+        run = self._made(pinned, RunIdentity(run_id, past.started.seed), log, audience)
         for draft in past:
             log.tell(draft.span, draft.event)
         activation = Activation(run, past.started, fresh=False)
@@ -215,11 +234,11 @@ class LocalEngine(Holding):
         await self._journal.release(claim)
         return Result(run.id, log.drafts)
 
-    async def fork(self, past: RunHistory, fork: Fork, project: Project) -> str:
+    async def fork(self, past: RunHistory, fork: Fork, project: RunnableProject) -> str:
         """A new run with the past that it gets under its name; it is then resumed like any other."""
         while True:
             run_id = self._identify(self._clock).run
-            drafts = RunHistory(begun(past, fork, project, self._clock.now(), run_id))
+            drafts = RunHistory(build_fork_entries(past, fork, project, self._clock.now(), run_id))
             drafts[0] = replace(drafts[0], event=await self._signed(run_id, drafts.started))
             try:
                 await self._journal.append(run_id, NewRun(self.owner, self.lease), drafts)
@@ -281,7 +300,7 @@ class LocalEngine(Holding):
 
     async def gate(self, change: GateChanged) -> GateChanged:
         """As it is noted, when a session has heard which tools it has no longer, or again."""
-        change = await named_by_run(self._journal, change)
+        change = await resolve_tool_names(self._journal, change)
         await self.send(change.session, ChangeGate(change))
         return change
 
@@ -314,11 +333,11 @@ class LocalEngine(Holding):
 
     async def _bury(self, run_id: str, claim: Claim, past: Sequence[Draft], reason: str) -> Result:
         log = RunLog(self._journal, self._clock, run_id, Epoch(claim.epoch), past)
-        bury(log, reason)
+        cancel_orphan(log, reason)
         await log.settle()
         return Result(run_id, log.drafts)
 
 
-def encoded(graph: msgspec.Struct) -> bytes:
+def encode_graph(graph: msgspec.Struct) -> bytes:
     """The graph as it is pinned: the same project gives the same bytes."""
     return msgspec.json.encode(graph, order="deterministic")

@@ -1,5 +1,5 @@
 """What follows from the journal outside of it: the sinks that `folkmoot.yaml` names, listeners in the same process
-(`Bus`), and files for people and other programs.
+(`EventBus`), and files for people and other programs.
 
 The files say what the journal says of tasks, plans, decisions and the team. They are written from the records alone,
 so that they can be made anew at any time, byte for byte. Nobody reads them back: editing one changes nothing.
@@ -25,7 +25,7 @@ from folkmoot.domain.providers import LOOPBACK
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.domain.value import Value
 from folkmoot.engine.history import append_last
-from folkmoot.engine.sinking import Outlet
+from folkmoot.engine.sinking import ConfiguredSink
 from folkmoot.errors import JournalTooNew, NotFound, OperationFailed, WrongUse
 from folkmoot.journal.codec import decode_event, to_line
 from folkmoot.journal.database import FOLDER, make_durable_folder, make_folder, write_durably
@@ -37,14 +37,16 @@ if TYPE_CHECKING:
     from folkmoot.sinks.discord import Rows
 
 
-def outlets(folder: Path, env: Mapping[str, str], moot: Moot) -> list[Outlet]:
+def build_sinks(folder: Path, env: Mapping[str, str], moot: Moot) -> list[ConfiguredSink]:
     """Raises `WrongUse` for a variable that is not set."""
-    maker = _Maker(folder, env, moot)
-    return [Outlet(name, sink, maker.sink(name, sink)) for name, sink in moot.graph.settings.sinks.items()]
+    maker = _SinkBuilder(folder, env, moot)
+    return [
+        ConfiguredSink(name, sink, maker.sink(name, sink)) for name, sink in moot.graph.settings.sinks.items()
+    ]
 
 
 @dataclass(frozen=True)
-class _Maker:
+class _SinkBuilder:
     folder: Path
     env: Mapping[str, str]
     moot: Moot
@@ -62,7 +64,7 @@ class _Maker:
             case "dashboard":
                 from folkmoot.sinks.discord import DashboardSink
 
-                return DashboardSink(self._address(name, said), self.moot.clock, rows_of(self.moot))
+                return DashboardSink(self._address(name, said), self.moot.clock, build_team_reader(self.moot))
             case "webhook":
                 from folkmoot.sinks.http import WebhookSink
 
@@ -72,7 +74,7 @@ class _Maker:
                 return self._otel(name, said)
 
     def _otel(self, name: str, said: SinkSettings) -> Sink:
-        from folkmoot.engine.replay import prompt
+        from folkmoot.engine.replay import rebuild_prompt
         from folkmoot.sinks.otel import OtelSink
 
         try:
@@ -85,7 +87,7 @@ class _Maker:
             ) from error
         url = self._address(name, said) if said.url or said.url_env else ""
         headers = {header: self._variable(name, value) for header, value in said.headers_env.items()}
-        prompts = partial(prompt, self.moot.journal) if said.content else None
+        prompts = partial(rebuild_prompt, self.moot.journal) if said.content else None
         wire = Otlp(url, headers, said.resource)
         return OtelSink(wire, self.moot.journal, prompt=prompts, metrics=said.metrics)
 
@@ -113,7 +115,7 @@ class _Maker:
         return value
 
 
-def rows_of(moot: Moot) -> Rows:
+def build_team_reader(moot: Moot) -> Rows:
     """The team as its journal tells it."""
     from folkmoot.sinks.discord import TeamRow
 
@@ -138,7 +140,7 @@ KEPT = ("tasks", "plans", "decisions", "snapshots")
 """The folders below `.folkmoot` that hold nothing but projections; what stands there for no reason goes."""
 
 
-async def projected(moot: Moot) -> dict[str, str]:
+async def render_record_files(moot: Moot) -> dict[str, str]:
     """What should stand in them, by path."""
     every_task = await moot.tasks.all()
     return {
@@ -149,16 +151,16 @@ async def projected(moot: Moot) -> dict[str, str]:
     }
 
 
-async def project(moot: Moot, folder: Path) -> Difference:
+async def write_record_files(moot: Moot, folder: Path) -> FileDifference:
     """Write them, where nobody's business is held up if that fails: they can always be made anew."""
     try:
-        return write(folder, await projected(moot))
+        return update_files(folder, await render_record_files(moot))
     except (OSError, OperationFailed) as error:
         _log.warning("the files in %s are behind the journal: %s", folder, error)
-        return Difference()
+        return FileDifference()
 
 
-class Difference(Value):
+class FileDifference(Value):
     """What the files are behind the records."""
 
     changed: tuple[str, ...] = ()
@@ -166,7 +168,7 @@ class Difference(Value):
     """Files of which the records say nothing, or no longer."""
 
 
-def difference(folder: Path, wanted: Mapping[str, str]) -> Difference:
+def find_file_differences(folder: Path, wanted: Mapping[str, str]) -> FileDifference:
     """`folder` is `.folkmoot`, `wanted` what should stand there, by path."""
     there = {
         path.relative_to(folder).as_posix()
@@ -174,13 +176,13 @@ def difference(folder: Path, wanted: Mapping[str, str]) -> Difference:
         for path in (folder / kept).rglob("*")
         if path.is_file() and not path.name.startswith(".")
     }
-    changed = (path for path, text in wanted.items() if _content(folder / path) != text.encode())
-    return Difference(tuple(sorted(changed)), tuple(sorted(there - wanted.keys())))
+    changed = (path for path, text in wanted.items() if _read_content(folder / path) != text.encode())
+    return FileDifference(tuple(sorted(changed)), tuple(sorted(there - wanted.keys())))
 
 
-def write(folder: Path, wanted: Mapping[str, str]) -> Difference:
+def update_files(folder: Path, wanted: Mapping[str, str]) -> FileDifference:
     """Bring the files up to the records; what was behind. Each is afterwards old or new, never half."""
-    behind = difference(folder, wanted)
+    behind = find_file_differences(folder, wanted)
     if behind.changed and not folder.is_dir():  # with a journal on a server nobody else makes it
         make_folder(folder.parent, journal=False)
     for path in behind.changed:
@@ -191,7 +193,7 @@ def write(folder: Path, wanted: Mapping[str, str]) -> Difference:
     return behind
 
 
-def _content(path: Path) -> bytes | None:
+def _read_content(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except OSError:
@@ -211,7 +213,7 @@ Listener = Callable[[Entry], None]
 _log = logging.getLogger(__name__)
 
 
-class Bus:
+class EventBus:
     """Use it as `async with moot.bus() as bus:`; whoever subscribes hears what becomes durable from then on."""
 
     def __init__(self, journal: Journal, clock: Clock, after: int) -> None:

@@ -25,7 +25,7 @@ from folkmoot.domain.events import RUN_ENDS, RunParked, RunStarted
 from folkmoot.domain.fence import Sign, Watch
 from folkmoot.domain.settings import Storage
 from folkmoot.domain.value import Value
-from folkmoot.engine.claims import is_gone
+from folkmoot.engine.claims import is_owner_gone
 from folkmoot.errors import OperationFailed
 from folkmoot.journal.front import News
 from folkmoot.journal.postgres.server import Connection, Line, Listener, Server
@@ -36,7 +36,7 @@ VERSION = max(file.stem for file in Path(SchemaManager.get_migrations_path()).gl
 """Of the tables that the installed Procrastinate knows."""
 
 
-class Queue:
+class JobQueue:
     """The jobs of one project, as one worker sees them."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Queue:
 
     async def prepare(self, *, anew: bool = False) -> None:
         """See that the tables are there, and listen. `anew`: with no job in them."""
-        await self._line.use(partial(_prepare, self._server, anew))
+        await self._line.use(partial(_prepare_tables, self._server, anew))
         self._listener.start()
 
     async def take(self) -> str:
@@ -89,12 +89,12 @@ class Queue:
         """The runs that are to go on and that nobody is going on with: not held by a live process, not waiting for a
         person, and without a job."""
         names = [RunStarted.type, [end.type for end in RUN_ENDS], RunParked.type]
-        rows = await self._line.use(partial(select, _UNFINISHED, [*names, self._floor]))
+        rows = await self._line.use(partial(run_query, _UNFINISHED, [*names, self._floor]))
         self._floor = max(row["floor"] for row in rows)
         return [
             row["run"]
             for row in rows
-            if row["run"] and (not self._is_held(row) or is_gone(row["owner"])) and not row["waits"]
+            if row["run"] and (not self._is_held(row) or is_owner_gone(row["owner"])) and not row["waits"]
         ]
 
     def _is_held(self, row: dict[str, Any]) -> bool:
@@ -118,29 +118,29 @@ class _Connector(BaseAsyncConnector):
         self._line = line
 
     async def execute_query_async(self, query: str, **arguments: Any) -> None:
-        await self._line.use(partial(select, query, arguments))
+        await self._line.use(partial(run_query, query, arguments))
 
     async def execute_query_one_async(self, query: str, **arguments: Any) -> dict[str, Any]:
         rows = await self.execute_query_all_async(query, **arguments)
         return rows[0]
 
     async def execute_query_all_async(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
-        return await self._line.use(partial(select, query, arguments))
+        return await self._line.use(partial(run_query, query, arguments))
 
 
-async def select(query: str, values: Any, connection: Connection) -> list[dict[str, Any]]:
+async def run_query(query: str, values: Any, connection: Connection) -> list[dict[str, Any]]:
     cursor = connection.cursor(row_factory=dict_row)
     await cursor.execute(query.encode(), values)
     return await cursor.fetchall() if cursor.description else []
 
 
-async def _prepare(server: Server, anew: bool, connection: Connection) -> None:
-    if not anew and await version_of(server, connection) == VERSION:
+async def _prepare_tables(server: Server, anew: bool, connection: Connection) -> None:
+    if not anew and await read_tables_version(server, connection) == VERSION:
         return
     async with connection.transaction():
         # Freed with the end of the transaction, however that comes.
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (server.queue,))
-        version = await version_of(server, connection)
+        version = await read_tables_version(server, connection)
         if version > VERSION:
             raise OperationFailed(
                 f"{server.name}: the jobs are kept by a newer Procrastinate ({version}, here it is {VERSION});"
@@ -152,9 +152,9 @@ async def _prepare(server: Server, anew: bool, connection: Connection) -> None:
             await connection.execute(SchemaManager.get_schema().encode())
 
 
-async def version_of(server: Server, connection: Connection) -> str:
+async def read_tables_version(server: Server, connection: Connection) -> str:
     """Of the tables; empty if some are missing."""
-    (row,) = await select(_VERSION, [server.queue], connection)
+    (row,) = await run_query(_VERSION, [server.queue], connection)
     return str(row["version"] or "") if row["tables"] == len(_TABLES) else ""
 
 
@@ -192,7 +192,7 @@ ALIVE = 30.0
 """Seconds since a worker last said something."""
 
 
-class Survey(Value):
+class QueueStatus(Value):
     server: str
     """Its version."""
     journal: int
@@ -211,30 +211,30 @@ class Survey(Value):
     """Runs that should go on, and have neither an owner nor a job."""
 
 
-async def survey(storage: Storage, clock: Clock) -> Survey:
+async def read_queue_status(storage: Storage, clock: Clock) -> QueueStatus:
     """Raises `OperationFailed` if the server cannot be reached."""
-    server, queue = Server(storage, readonly=True), Queue(storage, "", readonly=True)
+    server, queue = Server(storage, readonly=True), JobQueue(storage, "", readonly=True)
     line = Line(server)
     try:
-        before = _unix(clock)
-        (row,) = await line.use(partial(select, _SERVER, []))
+        before = _read_unix_time(clock)
+        (row,) = await line.use(partial(run_query, _SERVER, []))
         known = {
             "server": row["version"],
             "off": tuple(row["off"] or ()),
-            "ahead": (before + _unix(clock)) / 2 - row["moment"],
+            "ahead": (before + _read_unix_time(clock)) / 2 - row["moment"],
             "journal": await line.use(server.check_version),
-            "queue": await line.use(partial(version_of, server)),
+            "queue": await line.use(partial(read_tables_version, server)),
         }
         if not known["queue"] or not known["journal"]:
-            return Survey(**known)
-        (row,) = await line.use(partial(select, _WORKERS, [ALIVE]))
-        return Survey(**known, **row, forsaken=tuple(await queue.forsaken()))
+            return QueueStatus(**known)
+        (row,) = await line.use(partial(run_query, _WORKERS, [ALIVE]))
+        return QueueStatus(**known, **row, forsaken=tuple(await queue.forsaken()))
     finally:
         await queue.close()
         await line.close()
 
 
-def _unix(clock: Clock) -> float:
+def _read_unix_time(clock: Clock) -> float:
     return datetime.fromisoformat(clock.now()).timestamp()
 
 

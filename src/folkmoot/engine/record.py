@@ -42,9 +42,9 @@ from folkmoot.domain.sentences import describe_event
 from folkmoot.domain.spans import prefixes
 from folkmoot.domain.team_events import GuardLoopBlocked, TeamCancelled, TeamStarted
 from folkmoot.orchestration.history import RunHistory
-from folkmoot.orchestration.ledger import Ledger, Scope, Tally
+from folkmoot.orchestration.ledger import BudgetLedger, BudgetScope, SpendTally
 from folkmoot.orchestration.log import RunLog
-from folkmoot.orchestration.other_runs import LoopGuard, ResultCache, Sent, Traffic
+from folkmoot.orchestration.other_runs import LoopGuard, ResultCache, SentMessage, Traffic
 from folkmoot.ports import Clock, Journal
 
 _OF_CALLS = (
@@ -80,14 +80,14 @@ _ANSWERED = ("a2a.response", "a2a.complete", "a2a.spawn_result")
 _OF_A_STOP = ("session.cancelled", "session.destroyed", "team.cancelled", "run.cancel", *_ANSWERED)
 
 
-class Record:
+class ReplayRecord:
     def __init__(self, drafts: RunHistory) -> None:
         self.drafts = drafts
         self.divergence = ""
         """The first thing that happened otherwise, in words."""
         self.past = RunHistory()
         """What has happened again, in the order in which it did."""
-        given = _given(drafts)
+        given = _count_inherited(drafts)
         self.past += drafts[:given]
         self._again: dict[int, Draft] = dict(enumerate(drafts[:given]))
         """What has happened again, by the entry that it equals."""
@@ -132,7 +132,7 @@ class Record:
             return
         self.past.append(draft)
         for place in self._candidates(draft):
-            if comparable(self.drafts[place]) == comparable(draft):
+            if to_comparable(self.drafts[place]) == to_comparable(draft):
                 self._spans[draft.span].remove(place)
                 self._missing.remove(place)
                 self._again[place] = draft
@@ -155,20 +155,20 @@ class Record:
         return self._stopped and all(self.drafts[at].event.type.startswith(_OF_A_STOP) for at in rest)
 
     def _difference(self, draft: Draft) -> str:
-        place, now = self.expected(draft.span), told_of(draft)
+        place, now = self.expected(draft.span), describe_draft(draft)
         if place == len(self.drafts):
             return f"at {draft.span}, after its last entry: now {now}, and the record has nothing more"
-        then = told_of(self.drafts[place])
-        fields = f": {_fields(self.drafts[place], draft)}" if then == now else ""
+        then = describe_draft(self.drafts[place])
+        fields = f": {_describe_changed_fields(self.drafts[place], draft)}" if then == now else ""
         return f"at {draft.span}, entry {place + 1}: {then}; now {now}{fields}"
 
 
-def told_of(draft: Draft) -> str:
+def describe_draft(draft: Draft) -> str:
     """What happened, in one line."""
     return describe_event(draft.event, draft.agent_id, content=True, width=160)
 
 
-def comparable(draft: Draft) -> tuple[str, str, Event]:
+def to_comparable(draft: Draft) -> tuple[str, str, Event]:
     """What must be equal: neither when it was, nor how long it took, nor what was reserved for it.
 
     A reservation is a guess at the size of texts, among them those of this release; what was decided with it is
@@ -186,11 +186,11 @@ def state_hash(drafts: Sequence[Draft]) -> str:
     """One number for all that happened in every span, whatever came first among parallel branches."""
     spans: defaultdict[str, list[object]] = defaultdict(list)
     for draft in drafts:
-        spans[draft.span].append((draft.event.type, *comparable(draft)))
+        spans[draft.span].append((draft.event.type, *to_comparable(draft)))
     return sha256(msgspec.json.encode(spans, order="deterministic")).hexdigest()
 
 
-def buried_from(drafts: Sequence[Draft]) -> int:
+def find_orphan_end(drafts: Sequence[Draft]) -> int:
     """Where a run that nobody held any more was ended for good; their number if it was not."""
     last = drafts[-1].event
     if not isinstance(last, RunCancelled):
@@ -204,14 +204,14 @@ def buried_from(drafts: Sequence[Draft]) -> int:
     return first if first < len(drafts) - 1 or not asked else len(drafts)
 
 
-def _given(drafts: Sequence[Draft]) -> int:
+def _count_inherited(drafts: Sequence[Draft]) -> int:
     """How many entries were taken over from another run, and are no work of this one."""
     return next((n + 1 for n, draft in enumerate(drafts) if isinstance(draft.event, RunForked)), 0)
 
 
-def _fields(then: Draft, now: Draft) -> str:
+def _describe_changed_fields(then: Draft, now: Draft) -> str:
     """Which fields of two events of one kind differ."""
-    old, new = (msgspec.to_builtins(comparable(draft)[2]) for draft in (then, now))
+    old, new = (msgspec.to_builtins(to_comparable(draft)[2]) for draft in (then, now))
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     return ", ".join(f"{name} {old.get(name)!r} then, {new.get(name)!r} now" for name in names)
 
@@ -223,7 +223,7 @@ _BEGINNINGS = (SessionStarted, SubAgentSpawned, TeamStarted)
 class RecordedClock:
     """It stands where the record stands. Nothing takes time; who pauses is woken when nothing else is left to do."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: ReplayRecord) -> None:
         self._record = record
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._order = count()
@@ -256,14 +256,14 @@ class RecordedClock:
         return False
 
 
-class RecordedLedger(Ledger):
+class RecordedLedger(BudgetLedger):
     """What was left at the moment of the recorded decision.
 
     Parallel branches spend from one budget, so what each may spend depends on their order, which is the record's.
     A decision and its entry are one step; so what stands before the entry is what had been spent.
     """
 
-    def __init__(self, limits: Limits, clock: Clock, record: Record) -> None:
+    def __init__(self, limits: Limits, clock: Clock, record: ReplayRecord) -> None:
         super().__init__(limits, clock)
         self.turnstile = asyncio.Semaphore(len(record.drafts))
         self._record = record
@@ -291,7 +291,7 @@ class RecordedLedger(Ledger):
         if place < self._folded:
             self._folded = 0
             for span, tally in self._tallies.items():
-                self._tallies[span] = Tally(descendants=tally.descendants, children=tally.children)
+                self._tallies[span] = SpendTally(descendants=tally.descendants, children=tally.children)
             self._reserved.clear()
             self._closing.clear()
         for draft in self._record.drafts[self._folded : place]:
@@ -299,7 +299,7 @@ class RecordedLedger(Ledger):
                 super().fold(draft.span, draft.event)
         self._folded = place
 
-    def _elapsed(self, scope: Scope, span: str, limit: str) -> float:
+    def _elapsed(self, scope: BudgetScope, span: str, limit: str) -> float:
         """Nobody knows the time of then to the last digit; whether it was over is recorded."""
         place = self._record.expected(span)
         if place < len(self._record.drafts) and self._record.drafts[place].event == BudgetExceeded(limit):
@@ -310,7 +310,7 @@ class RecordedLedger(Ledger):
 class RecordedCache(ResultCache):
     """Of equal calls only one asks at a time; so the next entry of their key says what it was told."""
 
-    def __init__(self, journal: Journal, clock: Clock, record: Record) -> None:
+    def __init__(self, journal: Journal, clock: Clock, record: ReplayRecord) -> None:
         super().__init__(journal, clock)
         self._record = record
 
@@ -328,11 +328,11 @@ class RecordedCache(ResultCache):
 class RecordedTraffic(Traffic):
     """What other runs sent then is not in the record; what the guard said of it is."""
 
-    def __init__(self, journal: Journal, clock: Clock, record: Record) -> None:
+    def __init__(self, journal: Journal, clock: Clock, record: ReplayRecord) -> None:
         super().__init__(journal, clock)
         self._record = record
 
-    async def objection(self, guard: LoopGuard, message: Sent, span: str, log: RunLog) -> str:
+    async def objection(self, guard: LoopGuard, message: SentMessage, span: str, log: RunLog) -> str:
         if refused := guard.objection(message):
             return refused
         await asyncio.sleep(0)  # other runs were looked at: whoever needed no look was quicker

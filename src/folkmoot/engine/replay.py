@@ -22,8 +22,8 @@ from folkmoot.domain.events import LlmRequest, RunParked, SessionStarted
 from folkmoot.domain.message import Message, ToolSpec
 from folkmoot.domain.value import Value
 from folkmoot.engine.history import read_whole_history
-from folkmoot.engine.record import Record, state_hash, told_of
-from folkmoot.engine.replayer import Replayer, Script
+from folkmoot.engine.record import ReplayRecord, describe_draft, state_hash
+from folkmoot.engine.replayer import Replayer, ReplayScript
 from folkmoot.errors import NotFound, OperationFailed
 from folkmoot.journal.codec import data_of
 from folkmoot.orchestration.history import RunHistory
@@ -33,7 +33,7 @@ from folkmoot.session.record import sent
 _HASH = re.compile(rb"\b[0-9a-f]{64}\b")
 
 
-class Replayed(Value, omit_defaults=False):
+class ReplayResult(Value, omit_defaults=False):
     run_id: str
     events: int
     """How many happened again."""
@@ -47,38 +47,38 @@ class Replayed(Value, omit_defaults=False):
     """Where the record ends, if the run had not ended there."""
 
 
-async def replay(journal: Journal, run_id: str) -> Replayed:
+async def replay_run(journal: Journal, run_id: str) -> ReplayResult:
     """Raises `WrongUse` for a run that does not exist or was recorded without what is needed to replay it."""
     drafts = await read_whole_history(journal, run_id)
-    record = Record(drafts)
-    await Replayer(run_id, record, await script_of(journal, drafts)).to_its_end()
+    record = ReplayRecord(drafts)
+    await Replayer(run_id, record, await read_replay_script(journal, drafts)).to_its_end()
     hashed = state_hash(record.again)
-    return Replayed(
+    return ReplayResult(
         run_id=run_id,
         events=len(record.again),
         recorded=len(drafts),
         state_hash=hashed,
         equal=not record.divergence and hashed == state_hash(drafts),
         divergence=record.divergence,
-        ends=_where_it_ends(drafts),
+        ends=_describe_end(drafts),
     )
 
 
-async def script_of(journal: Journal, drafts: RunHistory) -> Script:
+async def read_replay_script(journal: Journal, drafts: RunHistory) -> ReplayScript:
     """Read beforehand, because a replay waits for nothing."""
     pins = drafts.pins
     graphs = {pin.graph: msgspec.json.decode(await journal.artifact(pin.graph), type=Graph) for pin in pins}
-    tools = {pin.tools: await _tools(journal, pin.tools, graphs[pin.graph]) for pin in pins}
+    tools = {pin.tools: await _read_tools(journal, pin.tools, graphs[pin.graph]) for pin in pins}
     kept = {}
     for id in sorted({id.decode() for draft in drafts for id in _HASH.findall(data_of(draft))}):
         with suppress(
             KeyError
         ):  # the hash of something else, or no longer there; then the replay says what differs
             kept[id] = await journal.artifact(id)
-    return Script(graphs, tools, kept)
+    return ReplayScript(graphs, tools, kept)
 
 
-async def _tools(journal: Journal, id: str, graph: Graph) -> Mapping[str, ToolSpec]:
+async def _read_tools(journal: Journal, id: str, graph: Graph) -> Mapping[str, ToolSpec]:
     if id:
         return msgspec.json.decode(await journal.artifact(id), type=dict[str, ToolSpec])
     if any(agent.tools for agent in graph.agents.values()):
@@ -86,20 +86,20 @@ async def _tools(journal: Journal, id: str, graph: Graph) -> Mapping[str, ToolSp
     return {}
 
 
-def _where_it_ends(drafts: RunHistory) -> str:
+def _describe_end(drafts: RunHistory) -> str:
     last = drafts[-1]
     if drafts.is_over:
         return ""
     if isinstance(last.event, RunParked):
         return f"it waits for {', '.join(last.event.waiting)}"
-    return f"the record ends after entry {len(drafts)}: at {last.span} {told_of(last)}"
+    return f"the record ends after entry {len(drafts)}: at {last.span} {describe_draft(last)}"
 
 
 _OWN = ("", "advisor", "route", "handoff", "sub")
 """Why a session runs that begins a conversation of its own, with the prompt of its file alone."""
 
 
-async def prompt(journal: Journal, run_id: str, at: int) -> tuple[Message, ...]:
+async def rebuild_prompt(journal: Journal, run_id: str, at: int) -> tuple[Message, ...]:
     """Raises `WrongUse` if the entry is no request to a model."""
     drafts = RunHistory([entry.draft async for entry in journal.read(Query(stream=run_id, limit=at))])
     asked = drafts[-1].event if len(drafts) == at else None
@@ -109,20 +109,20 @@ async def prompt(journal: Journal, run_id: str, at: int) -> tuple[Message, ...]:
         )
     graph = msgspec.json.decode(await journal.artifact(drafts.pins[-1].graph), type=Graph)
     own = [draft.event for draft in drafts if draft.session_id == drafts[-1].session_id]
-    if agent := _plain(graph, drafts[-1], own[0] if at > 1 else asked):
+    if agent := _find_simple_agent(graph, drafts[-1], own[0] if at > 1 else asked):
         return sent(agent, own, asked.model)
-    script = await script_of(journal, drafts)
-    return await asyncio.to_thread(lambda: asyncio.run(_overheard(run_id, drafts, script, asked)))
+    script = await read_replay_script(journal, drafts)
+    return await asyncio.to_thread(lambda: asyncio.run(_replay_prompt(run_id, drafts, script, asked)))
 
 
-def _plain(graph: Graph, last: Draft, first: object) -> Agent | None:
+def _find_simple_agent(graph: Graph, last: Draft, first: object) -> Agent | None:
     """The agent of a session that can be folded by itself; for every other one the run must happen again."""
     alone = isinstance(first, SessionStarted) and first.cause in _OWN and "/to:" not in last.span
     return graph.agents.get(first.agent) if alone and isinstance(first, SessionStarted) else None
 
 
-async def _overheard(
-    run_id: str, drafts: RunHistory, script: Script, asked: LlmRequest
+async def _replay_prompt(
+    run_id: str, drafts: RunHistory, script: ReplayScript, asked: LlmRequest
 ) -> tuple[Message, ...]:
     heard: list[tuple[Message, ...]] = []
     wanted = (drafts[-1].session_id, asked.turn, asked.attempt)
@@ -131,7 +131,7 @@ async def _overheard(
         if (request.session, request.turn, request.attempt) == wanted:
             heard.append(request.messages)
 
-    await Replayer(run_id, Record(drafts), replace(script, overhear=overhear)).to_its_end()
+    await Replayer(run_id, ReplayRecord(drafts), replace(script, overhear=overhear)).to_its_end()
     if not heard:
         raise OperationFailed(
             f"this request cannot be made again from the journal; `folkmoot runs replay {run_id}` says why"

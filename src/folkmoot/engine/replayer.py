@@ -42,22 +42,22 @@ from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.naming import ASK_USER
 from folkmoot.domain.older_entries import is_cancelled_with_run, is_destroyed_by_run, is_unattended
 from folkmoot.domain.team_events import TeamCancelled
-from folkmoot.engine.activation import Activation, bury
-from folkmoot.engine.commands import CloseSession, is_kept
-from folkmoot.engine.history import AskingTools
+from folkmoot.engine.activation import Activation, cancel_orphan
+from folkmoot.engine.commands import CloseSession, is_kept_open
+from folkmoot.engine.history import ApprovalRequiredTools
 from folkmoot.engine.record import (
-    Record,
     RecordedCache,
     RecordedClock,
     RecordedLedger,
     RecordedTraffic,
-    buried_from,
-    told_of,
+    ReplayRecord,
+    describe_draft,
+    find_orphan_end,
 )
 from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.models.recorded import RecordedModel
-from folkmoot.orchestration.inbox import NOBODY, Attendance, Inbox
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.inbox import NOBODY, Inbox, InboxOptions
+from folkmoot.orchestration.kit import ToolsetFactory
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.run import AgentRun
 from folkmoot.ports import NewRun, Request, Tools
@@ -65,7 +65,7 @@ from folkmoot.tools.registry import RecordedTools
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ReplayScript:
     """What a replay needs beside the entries; all by artifact."""
 
     graphs: Mapping[str, Graph]
@@ -95,7 +95,7 @@ _PAIRS = (
 )
 
 
-def rests(drafts: Sequence[Draft]) -> Iterator[tuple[int, int, str]]:
+def find_pauses(drafts: Sequence[Draft]) -> Iterator[tuple[int, int, str]]:
     """Where a work session was paused: after the last entry with which something began, up to the one that parked."""
     began = -1
     for place, draft in enumerate(drafts):
@@ -108,7 +108,7 @@ def rests(drafts: Sequence[Draft]) -> Iterator[tuple[int, int, str]]:
 
 
 class Replayer:
-    def __init__(self, run_id: str, record: Record, script: Script) -> None:
+    def __init__(self, run_id: str, record: ReplayRecord, script: ReplayScript) -> None:
         self._id = run_id
         self._record = record
         self._script = script
@@ -118,8 +118,8 @@ class Replayer:
             self._kept.keep(content)
         self._model = RecordedModel(record.drafts, self._turn, script.overhear)
         self._clock = RecordedClock(record)
-        self._buried = buried_from(record.drafts)
-        self._rests = list(rests(record.drafts))
+        self._buried = find_orphan_end(record.drafts)
+        self._rests = list(find_pauses(record.drafts))
         self._waiting: dict[int, asyncio.Future[None]] = {}
         """Who waits for which entry."""
         self._cued = -1
@@ -188,7 +188,7 @@ class Replayer:
         match draft.event:
             case LlmResponse() | LlmFailed() | ToolFinished() | ToolFailed() if place in self._waiting:
                 self._waiting.pop(place).set_result(None)
-            case event if isinstance(event, _WORDS) and (item := _asked(run, draft)):
+            case event if isinstance(event, _WORDS) and (item := _find_asked_item(run, draft)):
                 run.inbox.happen(item, event)
                 self._cued = place
                 self._cue(run, activation, task)  # several may have been said before anything else happened
@@ -198,7 +198,7 @@ class Replayer:
             case CancelRequested(reason=reason) if not self._stopping:
                 self._stopping = True
                 activation.stop(reason)
-            case SessionCancelled() | TeamCancelled() as event if not self._stopping and _with_run(event):
+            case SessionCancelled() | TeamCancelled() as event if not self._stopping and _is_with_run(event):
                 self._stopping = True
                 task.cancel()  # with whoever called it
             case _:
@@ -220,8 +220,8 @@ class Replayer:
         match draft.event:
             case RunRepinned() | ApprovalRevoked():
                 self._log = None  # its process had ended, or might as well have
-            case SessionDestroyed(session=session, reason=reason) as event if _by_user(event):
-                if is_kept(run.log.drafts, session):
+            case SessionDestroyed(session=session, reason=reason) as event if _is_by_user(event):
+                if is_kept_open(run.log.drafts, session):
                     self._cued = self._record.at
                     CloseSession(session, reason).close(run.log, run.chats)
             case _ if self._record.at == self._buried:
@@ -233,7 +233,7 @@ class Replayer:
             return
         log = self._watched()
         if self._record.at == self._buried and isinstance(self._record.drafts.last, RunCancelled):
-            bury(log, self._record.drafts.last.reason)
+            cancel_orphan(log, self._record.drafts.last.reason)
         before: Event | None = self._record.past[-1].event
         while (draft := self._record.next) and not self._record.over:
             follows = (type(before), type(draft.event)) in _PAIRS
@@ -269,7 +269,7 @@ class Replayer:
             id=self._id,
             seed=self._record.drafts.started.seed,
             graph=graph,
-            kits=Kits(graph, tools),
+            kits=ToolsetFactory(graph, tools),
             models=self._model,
             tools=tools,
             clock=self._clock,
@@ -296,7 +296,7 @@ class Replayer:
         graph, specs = script.graphs[pin.graph], script.tools[pin.tools]
         longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
         tools: Tools = RecordedTools(specs, drafts, script.kept, self._turn, longest + 1)
-        return graph, AskingTools(tools) if drafts.is_forked else tools
+        return graph, ApprovalRequiredTools(tools) if drafts.is_forked else tools
 
     def _inbox(self, log: RunLog) -> Inbox:
         """Whoever was there then says the same; where the run parked, nobody was."""
@@ -306,26 +306,26 @@ class Replayer:
             parks = isinstance(draft.event, RunParked)
             if parks:
                 break
-        return Inbox(self._id, log, Attendance(stay=not parks and not denied), deny=denied)
+        return Inbox(self._id, log, InboxOptions(stay=not parks and not denied), deny=denied)
 
     def _give_up(self) -> None:
         draft = self._record.next
         assert draft is not None
-        told = f"entry {self._record.at + 1}: {told_of(draft)}"
+        told = f"entry {self._record.at + 1}: {describe_draft(draft)}"
         self._record.divergence = f"at {draft.span}, {told}; now nothing happens there"
 
 
-def _by_user(event: SessionDestroyed) -> bool:
+def _is_by_user(event: SessionDestroyed) -> bool:
     return event.by == "user" if event.by else not is_destroyed_by_run(event.reason)
 
 
-def _with_run(event: SessionCancelled | TeamCancelled) -> bool:
+def _is_with_run(event: SessionCancelled | TeamCancelled) -> bool:
     if isinstance(event, SessionCancelled):
         return True
     return event.by == "run" if event.by else is_cancelled_with_run(event.reason)
 
 
-def _asked(run: AgentRun, draft: Draft) -> Item | None:
+def _find_asked_item(run: AgentRun, draft: Draft) -> Item | None:
     """What a person's word was said to, if it waits for one."""
     event = draft.event
     for item in run.inbox.items.values():

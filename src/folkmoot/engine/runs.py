@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from folkmoot.contract.verify import Verification, VerifiedSource
 
 
-async def run_list(journal: Journal, query: RunQuery = RunQuery()) -> list[RunRow]:
+async def list_runs(journal: Journal, query: RunQuery = RunQuery()) -> list[RunRow]:
     """Newest first, unless the query says otherwise."""
-    return await with_holders(journal, await journal.runs(query))
+    return await add_holders(journal, await journal.runs(query))
 
 
-async def runs_in(journal: Journal, status: str, query: RunQuery) -> list[RunRow]:
+async def list_runs_by_status(journal: Journal, status: str, query: RunQuery) -> list[RunRow]:
     """Those with this status, as people see it. Of a run that has not ended it depends on who holds the run, so
     these are all looked at: they are few."""
     if status not in _HELD:
-        return await run_list(journal, replace(query, statuses=(status,)))
+        return await list_runs(journal, replace(query, statuses=(status,)))
     some = replace(query, statuses=OPEN_STATUSES, limit=0, offset=0)
-    rows = [row for row in await run_list(journal, some) if row.status == status]
+    rows = [row for row in await list_runs(journal, some) if row.status == status]
     return rows[query.offset :][: query.limit or None]
 
 
-async def waiting_first(journal: Journal, query: RunQuery) -> list[RunSummary]:
+async def list_waiting_first(journal: Journal, query: RunQuery) -> list[RunSummary]:
     """A page of runs on which those that wait for someone come first, however old they are."""
     waiting = await journal.runs(replace(query, statuses=("waiting",), limit=0, offset=0))
     shown = waiting[query.offset : query.offset + query.limit]
@@ -60,22 +60,22 @@ async def waiting_first(journal: Journal, query: RunQuery) -> list[RunSummary]:
     return shown
 
 
-async def run_row(journal: Journal, run: str) -> RunRow | None:
+async def find_run_row(journal: Journal, run: str) -> RunRow | None:
     """One run by its name; None for whatever else has this name."""
-    rows = await run_list(journal, RunQuery(runs=(run,)))
+    rows = await list_runs(journal, RunQuery(runs=(run,)))
     return rows[0] if rows else None
 
 
 async def find_run(journal: Journal, name: str) -> RunRow:
     """By its id, the beginning of one that fits no other, or `last`."""
-    if name and (exact := await run_row(journal, name)):
+    if name and (exact := await find_run_row(journal, name)):
         return exact
     query = RunQuery(limit=1) if name == LAST else RunQuery(prefix=name)
-    rows = {row.run_id: row for row in reversed(await run_list(journal, query) if name else [])}
+    rows = {row.run_id: row for row in reversed(await list_runs(journal, query) if name else [])}
     return rows[RUN.resolve(rows, name)]
 
 
-async def with_holders(journal: Journal, runs: Sequence[RunSummary]) -> list[RunRow]:
+async def add_holders(journal: Journal, runs: Sequence[RunSummary]) -> list[RunRow]:
     open = [run.run for run in runs if run.is_open]
     claims = await journal.claims(open) if open else ()
     held = {claim.run: "running" for claim in held_claims(claims)}
@@ -90,13 +90,13 @@ YOUNG = 86_400.0
 """Seconds; what was kept within the last day may be about to be named."""
 
 
-class Pruned(Value, omit_defaults=False):
+class PruneResult(Value, omit_defaults=False):
     runs: int
     entries: int
     swept: Swept
 
 
-def prunable(rows: Iterable[RunRow], clock: Clock, older_than: float) -> list[RunRow]:
+def select_prunable(rows: Iterable[RunRow], clock: Clock, older_than: float) -> list[RunRow]:
     """Runs that ended more than so many seconds ago; one that waits or was interrupted never ends by itself."""
     limit = datetime.fromisoformat(clock.now()) - timedelta(seconds=older_than)
     return [
@@ -106,18 +106,18 @@ def prunable(rows: Iterable[RunRow], clock: Clock, older_than: float) -> list[Ru
     ]
 
 
-async def prune(
+async def prune_runs(
     journal: Journal, rows: Sequence[RunRow], clock: Clock, told: Callable[[int], None] = lambda count: None
-) -> Pruned:
+) -> PruneResult:
     """Each run in one step, then the artifacts that nobody names any more. Whoever stops it loses nothing."""
     entries = 0
     for count, row in enumerate(rows, start=1):
-        entries += await _bury(journal, row, clock)
+        entries += await _prune_run(journal, row, clock)
         told(count)
-    return Pruned(len(rows), entries, await journal.sweep(YOUNG))
+    return PruneResult(len(rows), entries, await journal.sweep(YOUNG))
 
 
-async def _bury(journal: Journal, row: RunRow, clock: Clock) -> int:
+async def _prune_run(journal: Journal, row: RunRow, clock: Clock) -> int:
     last = await last_entry(journal, row.run_id)
     if last is None or not isinstance(last.event, RUN_ENDS) or isinstance(last.event, RunPruned):
         return 0  # somebody else was here meanwhile, as in a conflict below
@@ -128,7 +128,7 @@ async def _bury(journal: Journal, row: RunRow, clock: Clock) -> int:
         return 0
 
 
-class Imported(Value, omit_defaults=False):
+class ImportResult(Value, omit_defaults=False):
     runs: int
     entries: int
     known: int
@@ -137,7 +137,7 @@ class Imported(Value, omit_defaults=False):
 
 async def import_runs(
     journal: Journal, source: VerifiedSource, told: Callable[[int], None] = lambda count: None
-) -> Imported:
+) -> ImportResult:
     """All runs of a source, each as it is or not at all: its entries keep their texts, times and hashes.
 
     The source is checked before and what was written after. Refuses everything if a run of the same name is here
@@ -146,17 +146,17 @@ async def import_runs(
     from folkmoot.contract.verify import verify  # noqa: PLC0415  # running agents needs none of it
 
     checked = await verify(source, told=told)
-    _refuse(checked, "nothing was imported")
+    _check_verdict(checked, "nothing was imported")
     missing = {
-        run: head.id for run, head in checked.heads.items() if not await _is_here(journal, run, head.id)
+        run: head.id for run, head in checked.heads.items() if not await _is_imported(journal, run, head.id)
     }
-    entries = await _copy(journal, source, missing)
+    entries = await _copy_runs(journal, source, missing)
     for run in missing:
-        _refuse(await verify(journal, run), "it was imported, and does not read back as it was")
-    return Imported(len(missing), entries, len(checked.heads) - len(missing))
+        _check_verdict(await verify(journal, run), "it was imported, and does not read back as it was")
+    return ImportResult(len(missing), entries, len(checked.heads) - len(missing))
 
 
-async def _is_here(journal: Journal, run: str, last: str) -> bool:
+async def _is_imported(journal: Journal, run: str, last: str) -> bool:
     """The last hash stands for all before it, on either side also of a run that was pruned."""
     here = await last_entry(journal, run)
     if here and last != (here.prev if isinstance(here.event, RunPruned) else here.id):
@@ -164,7 +164,7 @@ async def _is_here(journal: Journal, run: str, last: str) -> bool:
     return here is not None
 
 
-async def _copy(journal: Journal, source: VerifiedSource, missing: Mapping[str, str]) -> int:
+async def _copy_runs(journal: Journal, source: VerifiedSource, missing: Mapping[str, str]) -> int:
     """In one pass: a run is written when its last entry was read, so that only unfinished ones are held."""
     held: dict[str, list[Stored]] = {run: [] for run in missing}
     count = 0
@@ -181,7 +181,7 @@ async def _copy(journal: Journal, source: VerifiedSource, missing: Mapping[str, 
     return count
 
 
-def _refuse(verdict: Verification, what: str) -> None:
+def _check_verdict(verdict: Verification, what: str) -> None:
     if not verdict.holds:
         fault, count = verdict.faults[0], sum(verdict.by_guarantee.values())
         more = f" and {count - 1:,} more; `folkmoot verify` shows all" if count > 1 else ""
@@ -199,7 +199,7 @@ class Installation:
     async def proof(self, run: str, graph: str) -> str:
         """Empty where no secret can be kept; such a run continues only after it was adopted somewhere."""
         if not self._secret:
-            self._secret = await self._journal.installation_secret() or secret_in(self._file)
+            self._secret = await self._journal.installation_secret() or load_secret(self._file)
         digest = hmac.digest(self._secret, f"{run} {graph}".encode(), "sha256")
         return digest.hex()[:32] if self._secret else ""
 
@@ -227,7 +227,7 @@ class Installation:
         return adopted
 
 
-async def unfinished_runs(journal: Journal) -> dict[str, RunStarted]:
+async def read_unfinished_runs(journal: Journal) -> dict[str, RunStarted]:
     """Every run that has not ended, by its id."""
     begun: dict[str, RunStarted] = {}
     for run in await journal.runs(RunQuery(statuses=OPEN_STATUSES, sort="started")):
@@ -237,7 +237,7 @@ async def unfinished_runs(journal: Journal) -> dict[str, RunStarted]:
     return begun
 
 
-def secret_in(file: Path) -> bytes:
+def load_secret(file: Path) -> bytes:
     """Made when it is first needed; empty if this user may keep none."""
     with suppress(OSError):
         if not file.exists():

@@ -25,10 +25,10 @@ from folkmoot.errors import Conflict, OperationFailed, SinkFailed
 from folkmoot.journal.front import News
 from folkmoot.ports import Clock, Journal, Query, Sink, Version
 
-Place = Literal["start", "end"] | int
+SinkPosition = Literal["start", "end"] | int
 
 
-class Standing(Value, omit_defaults=False):
+class SinkState(Value, omit_defaults=False):
     """What the journal knows about a sink."""
 
     seq: int = 0
@@ -40,8 +40,8 @@ class Standing(Value, omit_defaults=False):
     """Of its stream."""
 
 
-async def standing(journal: Journal, name: str) -> Standing:
-    found = Standing()
+async def read_sink_state(journal: Journal, name: str) -> SinkState:
+    found = SinkState()
     async for entry in journal.read(Query(stream=STREAM + name, newest_first=True)):
         found = replace(found, version=found.version or entry.run_seq)
         match entry.event:
@@ -52,29 +52,29 @@ async def standing(journal: Journal, name: str) -> Standing:
     return found
 
 
-async def lag(journal: Journal, settings: SinkSettings, at: Standing) -> int:
+async def count_lag(journal: Journal, settings: SinkSettings, at: SinkState) -> int:
     """How many entries wait for a sink that stands there."""
     waiting = 0
-    async for entry in journal.read(Query(types=types_of(settings), after=at.seq)):
-        waiting += is_for(settings, entry)
+    async for entry in journal.read(Query(types=list_event_types(settings), after=at.seq)):
+        waiting += is_for_sink(settings, entry)
     return waiting
 
 
-async def move(journal: Journal, clock: Clock, name: str, to: Place) -> int:
+async def move_sink(journal: Journal, clock: Clock, name: str, to: SinkPosition) -> int:
     """Let a sink go on after an entry, at most the last; that entry. Whoever feeds it now gives way."""
     end = await last_position(journal)
     seq = {"start": 0, "end": end}[to] if isinstance(to, str) else min(to, end)
-    at = await standing(journal, name)
+    at = await read_sink_state(journal, name)
     moved = Draft(clock.now(), SinkMoved(seq, at.kept))
     await journal.append(STREAM + name, Version(at.version), [moved])
     return seq
 
 
-def types_of(settings: SinkSettings) -> tuple[str, ...]:
+def list_event_types(settings: SinkSettings) -> tuple[str, ...]:
     return tuple(type for type in EVENTS if settings.wants(type))
 
 
-def is_for(settings: SinkSettings, entry: Entry) -> bool:
+def is_for_sink(settings: SinkSettings, entry: Entry) -> bool:
     return not entry.stream.startswith(STREAM) and settings.fits(entry.draft)
 
 
@@ -87,7 +87,7 @@ LONGEST_WAIT = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outlet:
+class ConfiguredSink:
     """A sink, and what `folkmoot.yaml` says about it."""
 
     name: str
@@ -95,15 +95,15 @@ class Outlet:
     sink: Sink
 
 
-class Feed:
+class SinkFeed:
     """Of one sink."""
 
-    def __init__(self, sinking: Sinking, outlet: Outlet) -> None:
+    def __init__(self, sinking: SinkFeeder, outlet: ConfiguredSink) -> None:
         self._journal, self._clock = sinking.journal, sinking.clock
         self._news, self._stopping, self._say = sinking.news, sinking.stopping, sinking.say
         self._name, self._settings, self._sink = outlet.name, outlet.settings, outlet.sink
-        self._types = types_of(outlet.settings)
-        self._at = Standing()
+        self._types = list_event_types(outlet.settings)
+        self._at = SinkState()
         self._seen = 0
 
     async def follow(self) -> None:
@@ -137,7 +137,7 @@ class Feed:
         self._say(f"sink {self._name}: another process feeds it; this one gives way")
 
     async def _begin(self) -> None:
-        self._at = await standing(self._journal, self._name)
+        self._at = await read_sink_state(self._journal, self._name)
         self._seen = self._at.seq
 
     async def _pass_on(self, *, stay: bool) -> bool | None:
@@ -175,7 +175,7 @@ class Feed:
     async def _read_into(self, batch: list[Entry]) -> None:
         async for entry in self._journal.read(Query(types=self._types, after=self._seen)):
             self._seen = entry.seq
-            if is_for(self._settings, entry):
+            if is_for_sink(self._settings, entry):
                 batch.append(entry)
                 if len(batch) == self._settings.most:
                     return
@@ -194,7 +194,7 @@ class Feed:
                 await self._note(MilestoneSyncFailed(self._name, str(failure), self._at.seq))
             if self._stopping.is_set() or (given_up and not stay):
                 return None
-            await self._pause(pause_after(attempt, failure))
+            await self._pause(compute_retry_delay(attempt, failure))
         raise AssertionError
 
     async def _pause(self, seconds: float) -> None:
@@ -208,7 +208,7 @@ class Feed:
         self._at = replace(self._at, version=self._at.version + 1)
 
 
-def pause_after(attempt: int, failure: SinkFailed) -> float:
+def compute_retry_delay(attempt: int, failure: SinkFailed) -> float:
     """Seconds: what the sink asked for, otherwise longer each time."""
     if failure.wait is not None:
         return min(max(0.001, failure.wait), LONGEST_WAIT)
@@ -221,10 +221,10 @@ _PAUSE = 1.0
 """Seconds until a journal that could not be read is tried again."""
 
 
-class Sinking:
+class SinkFeeder:
     """Feeds sinks beside whatever else a process does: `async with Sinking(journal, clock, outlets):`."""
 
-    def __init__(self, journal: Journal, clock: Clock, outlets: Sequence[Outlet]) -> None:
+    def __init__(self, journal: Journal, clock: Clock, outlets: Sequence[ConfiguredSink]) -> None:
         self.journal = journal
         self.clock = clock
         self.news = News()
@@ -238,13 +238,13 @@ class Sinking:
     async def once(self) -> bool:
         """Send on what is durable by now; whether every sink took all of it."""
         try:
-            return all(await asyncio.gather(*(Feed(self, outlet).catch_up() for outlet in self._outlets)))
+            return all(await asyncio.gather(*(SinkFeed(self, outlet).catch_up() for outlet in self._outlets)))
         finally:
             await self._close()
 
     async def __aenter__(self) -> Self:
         self._listening = asyncio.create_task(self._listen())
-        self._tasks = [asyncio.create_task(Feed(self, outlet).follow()) for outlet in self._outlets]
+        self._tasks = [asyncio.create_task(SinkFeed(self, outlet).follow()) for outlet in self._outlets]
         return self
 
     async def __aexit__(self, *_: object) -> None:

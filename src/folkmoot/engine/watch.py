@@ -31,18 +31,18 @@ ANSWER = 4_000
 """Characters of an unblocker's answer that are passed on."""
 
 
-class Settled(Protocol):
+class SettledRecord(Protocol):
     """A record about which something was done."""
 
     @property
     def id(self) -> str: ...
 
 
-Duty = Callable[[], Awaitable[Sequence[Settled]]]
+Duty = Callable[[], Awaitable[Sequence[SettledRecord]]]
 """Does something else whose time may have come, such as ending a vote; what was settled by it."""
 
 
-class Done(Value):
+class WatchAction(Value):
     """One thing that came of a look."""
 
     type: str
@@ -53,7 +53,7 @@ class Done(Value):
     text: str = ""
 
 
-class Watch:
+class TaskWatcher:
     def __init__(
         self,
         moot: Moot,
@@ -73,7 +73,7 @@ class Watch:
         self._complained: set[str] = set()
         """Tasks whose damage was told."""
         self._telling: dict[asyncio.Task[None], str] = {}
-        self.say: Callable[[Done], None] = lambda done: None
+        self.say: Callable[[WatchAction], None] = lambda done: None
         """Told of everything that is done, as it is done."""
 
     async def work(self) -> None:
@@ -109,7 +109,7 @@ class Watch:
         tasks, damaged = await self._moot.tasks.readable()
         for id in damaged.keys() - self._complained:
             self._complained.add(id)
-            self.say(Done("trouble", id, text=damaged[id]))
+            self.say(WatchAction("trouble", id, text=damaged[id]))
         health, living = await self._moot.team.health(), await self._moot.team.living()
         self._moments.look()
         return Sight(
@@ -184,7 +184,7 @@ class Watch:
 
     async def _see_to(self, duty: Duty) -> None:
         for settled in await duty():
-            self.say(Done("settled", text=f"{settled.id}, whose time was over"))
+            self.say(WatchAction("settled", text=f"{settled.id}, whose time was over"))
 
     async def _guarded(self, work: Callable[[], Awaitable[None]], task: str = "") -> None:
         """Whatever goes wrong with one task, duty or look, the others are seen to."""
@@ -192,7 +192,7 @@ class Watch:
             await work()
         except Exception as error:
             said = str(error) if isinstance(error, FolkmootError) else f"{type(error).__name__}: {error}"
-            self.say(Done("trouble", task, text=said))
+            self.say(WatchAction("trouble", task, text=said))
 
     def _say(self, move: Move) -> None:
-        self.say(Done(move.event.type, move.task.id, move.tells or move.task.agent_id, summary(move)))
+        self.say(WatchAction(move.event.type, move.task.id, move.tells or move.task.agent_id, summary(move)))

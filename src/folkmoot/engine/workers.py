@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from folkmoot.domain.events import RunParked
 from folkmoot.domain.run_row import OPEN_STATUSES, is_overdue
-from folkmoot.engine.activation import Project
-from folkmoot.engine.claims import Shift, held_claims
+from folkmoot.engine.activation import RunnableProject
+from folkmoot.engine.claims import WorkerOptions, held_claims
 from folkmoot.engine.history import last_entry
 from folkmoot.engine.local import LocalEngine
 from folkmoot.errors import (
@@ -33,7 +33,7 @@ from folkmoot.ports import Clock, Journal, RunQuery
 from folkmoot.views.result import Result
 
 if TYPE_CHECKING:
-    from folkmoot.engine.procrastinate import Queue
+    from folkmoot.engine.procrastinate import JobQueue
     from folkmoot.journal.postgres.journal import PostgresJournal
 
 EVERY = 1.0
@@ -82,7 +82,7 @@ class _Resumer:
         """See that it is tried again."""
 
 
-class Caretaker(_Resumer):
+class RunResumer(_Resumer):
     def __init__(self, journal: Journal, clock: Clock, resume: Callable[[str], Awaitable[Result]]) -> None:
         super().__init__(resume, PATIENCE)
         self._journal = journal
@@ -146,11 +146,11 @@ class Worker(_Resumer):
     def __init__(
         self,
         engine: LocalEngine,
-        pinned: Callable[[bytes, str], Project],
+        pinned: Callable[[bytes, str], RunnableProject],
         journal: PostgresJournal,
-        queue: Queue,
+        queue: JobQueue,
         clock: Clock,
-        shift: Shift,
+        shift: WorkerOptions,
     ) -> None:
         super().__init__(partial(engine.resume, project=pinned), shift.place.lease)
         self._engine = engine

@@ -16,14 +16,22 @@ from folkmoot.coordination.moot import Moot
 from folkmoot.domain.agent import Agent, Graph
 from folkmoot.domain.naming import BUILT_IN, COORDINATION, MESSAGES, QUESTIONS
 from folkmoot.domain.secrets import secrets_of
-from folkmoot.engine.activation import Project, TeamSubscriber
-from folkmoot.engine.admission import reachable
-from folkmoot.engine.claims import Identity, Placement, Shift, drawn, is_gone, this_host, this_process
+from folkmoot.engine.activation import RunnableProject, TeamSubscriber
+from folkmoot.engine.admission import find_reachable_agents
+from folkmoot.engine.claims import (
+    RunIdentity,
+    WorkerIdentity,
+    WorkerOptions,
+    draw_identity,
+    is_owner_gone,
+    this_host,
+    this_process,
+)
 from folkmoot.engine.clock import SystemClock
 from folkmoot.engine.local import LocalEngine
 from folkmoot.engine.runs import Installation
 from folkmoot.errors import DeclarationError, OperationFailed, Problem, WrongUse
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.kit import ToolsetFactory
 from folkmoot.ports import Clock, Journal, Model, Tools
 from folkmoot.tools.consent import ConsentStore, mark_of, require_consent
 from folkmoot.tools.modules import load_modules
@@ -31,7 +39,7 @@ from folkmoot.tools.registry import FunctionTool, Registry, meant, tool
 from folkmoot.tools.wanted import storage_item, wanted_items
 
 if TYPE_CHECKING:
-    from folkmoot.engine.sinking import Sinking
+    from folkmoot.engine.sinking import SinkFeeder
     from folkmoot.engine.workers import Worker
     from folkmoot.journal.index import Index
     from folkmoot.loader.load import Loaded
@@ -47,7 +55,7 @@ NOT_SHARED = (
 )
 
 
-class Guard:
+class ToolGuard:
     """Stands between agents and the tools of a project; this one lets everything through."""
 
     def before(self, tools: Tools) -> Tools:
@@ -66,12 +74,12 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock = msgspec.field(default_factory=SystemClock)
     journal: Journal | None = None
     """Absent: where the project's settings say, otherwise SQLite in its `.folkmoot` folder."""
-    identify: Callable[[Clock], Identity] = drawn
+    identify: Callable[[Clock], RunIdentity] = draw_identity
     """Gives each run its name and the seed of its randomness."""
-    guard: Guard = msgspec.field(default_factory=Guard)
+    guard: ToolGuard = msgspec.field(default_factory=ToolGuard)
     subscribers: Sequence[TeamSubscriber] = ()
     """Told what is said in teams, and who leaves one, as it happens."""
-    place: Placement = msgspec.field(default_factory=lambda: Placement(label=this_host()))
+    place: WorkerIdentity = msgspec.field(default_factory=lambda: WorkerIdentity(label=this_host()))
     """Of working folders, where runs are shared with other hosts."""
 
 
@@ -82,7 +90,7 @@ class RecordsFactory(NamedTuple):
     tools: Callable[[Callable[[], Any]], Mapping[str, FunctionTool]]
 
 
-class Workshop:
+class ProjectWiring:
     """Builds what a graph needs to run, from what this opening was given, and closes it at the end."""
 
     def __init__(
@@ -108,23 +116,23 @@ class Workshop:
         self._checked: tuple[Graph, Registry] | None = None
         """The tools of a graph, so that its Python modules are run once."""
 
-    def project(self, graph: Graph, graph_id: str) -> Project:
+    def project(self, graph: Graph, graph_id: str) -> RunnableProject:
         registry = self._registry(graph)
         tools = self._around.guard.before(registry)
         adapters = self._speak_to(graph)
         declared = msgspec.json.encode(registry.declared(), order="deterministic")
-        return Project(
+        return RunnableProject(
             graph=graph,
             graph_id=graph_id,
             tools_id=self._journal.keep(declared) if self._journal else "",
             declared=declared,
-            kits=Kits(graph, tools),
+            kits=ToolsetFactory(graph, tools),
             models=adapters,
             tools=tools,
             secrets=secrets_of(graph.settings, self._around.env),
         )
 
-    def describe(self, graph: Graph) -> tuple[Kits, list[str]]:
+    def describe(self, graph: Graph) -> tuple[ToolsetFactory, list[str]]:
         """What agents have, for people to look at, without the tools that nobody allowed: those are named."""
         store = ConsentStore()
         wanted = [item for item in wanted_items(self.folder, graph) if item.kind in ("module", "server")]
@@ -136,7 +144,7 @@ class Workshop:
         }
         sources = {name: each for name, each in graph.settings.tools.items() if name not in refused}
         allowed = replace(graph, settings=replace(graph.settings, tools=sources))
-        return Kits(graph, self._filled(allowed)), sorted(refused)
+        return ToolsetFactory(graph, self._filled(allowed)), sorted(refused)
 
     def check(self, graph: Graph) -> None:
         """Raises before anything is opened: for tools and for scripts that are wrong."""
@@ -149,7 +157,7 @@ class Workshop:
         if all(source.kind != "mcp" for source in graph.settings.tools.values()):
             return
         known = self._registry(graph).names
-        named = {name for agent in reachable(graph, root) for name in agent.tools}
+        named = {name for agent in find_reachable_agents(graph, root) for name in agent.tools}
         tools = [each for name in named for each in meant(name, known)]
         await self._servers.ready([*filter(self._around.guard.needs, tools)])
 
@@ -160,7 +168,7 @@ class Workshop:
 
         if self._started is None:
             listings = ConsentStore().listings
-            self._started = Servers(self.folder, self._around.env, listings, this_process(), is_gone)
+            self._started = Servers(self.folder, self._around.env, listings, this_process(), is_owner_gone)
         return self._started
 
     def missing_key(self, provider: str) -> str:
@@ -186,10 +194,10 @@ class Workshop:
         """Bring the files that follow from the records up to date, if anybody has looked at a record here."""
         if self._moot is None or self._around.journal is not None:
             return ()
-        from folkmoot.engine.outlets import project
+        from folkmoot.engine.outlets import write_record_files
         from folkmoot.journal.database import FOLDER
 
-        await project(self._moot, self.folder / FOLDER)
+        await write_record_files(self._moot, self.folder / FOLDER)
         return ()
 
     def index(self) -> Index:
@@ -207,29 +215,31 @@ class Workshop:
         )
         return self._engine
 
-    def worker(self, engine: LocalEngine, pinned: Callable[[bytes, str], Project], shift: Shift) -> Worker:
+    def worker(
+        self, engine: LocalEngine, pinned: Callable[[bytes, str], RunnableProject], shift: WorkerOptions
+    ) -> Worker:
         """Raises `WrongUse` where the journal is not shared."""
         from folkmoot.loader.project_file import storage_of
 
         storage = storage_of(self.folder, self._around.env)
         if storage.url is None:
             raise WrongUse(NOT_SHARED)
-        with _extra_installed():
-            from folkmoot.engine.procrastinate import Queue
+        with _check_extra_installed():
+            from folkmoot.engine.procrastinate import JobQueue
             from folkmoot.engine.workers import Worker
             from folkmoot.journal.postgres.journal import PostgresJournal
         assert isinstance(self._journal, PostgresJournal)
-        queue = Queue(storage, shift.place.label, self._journal.watch)
+        queue = JobQueue(storage, shift.place.label, self._journal.watch)
         return Worker(engine, pinned, self._journal, queue, self._around.clock, shift)
 
-    def sinking(self, graph: Graph) -> Sinking:
+    def sinking(self, graph: Graph) -> SinkFeeder:
         """Raises `WrongUse` for a sink whose variable is not set."""
-        from folkmoot.engine.outlets import outlets
-        from folkmoot.engine.sinking import Sinking
+        from folkmoot.engine.outlets import build_sinks
+        from folkmoot.engine.sinking import SinkFeeder
 
         assert self._journal is not None
-        sinks = outlets(self.folder, self._around.env, self.moot(graph))
-        return Sinking(self._journal, self.clock, sinks)
+        sinks = build_sinks(self.folder, self._around.env, self.moot(graph))
+        return SinkFeeder(self._journal, self.clock, sinks)
 
     async def _close(self) -> None:
         if self._engine:
@@ -267,11 +277,11 @@ class Workshop:
             elif source.kind == "mcp":
                 registry.add_source(name, source, self._servers.tools(name, source))
         tools: dict[str, FunctionTool] = {}
-        if built_in := _named(graph, BUILT_IN):
+        if built_in := _find_named_tools(graph, BUILT_IN):
             from folkmoot.tools.builtin.toolset import builtin_tools
 
             tools |= builtin_tools(graph.settings.builtins, self._around.env)
-        if coordinating := _named(graph, COORDINATION) - set(MESSAGES):
+        if coordinating := _find_named_tools(graph, COORDINATION) - set(MESSAGES):
             tools |= self._records.tools(partial(self.moot, graph))
         for name, each in tools.items():
             if name in built_in | coordinating:
@@ -300,13 +310,13 @@ def open_journal(folder: Path, *, readonly: bool = False, env: Mapping[str, str]
         return SqliteJournal.open(folder, time.monotonic, readonly=readonly)
     if item := storage_item(storage, env):
         require_consent(folder, [item])
-    with _extra_installed():
+    with _check_extra_installed():
         from folkmoot.journal.postgres.journal import PostgresJournal
     return PostgresJournal(storage, readonly=readonly)
 
 
 @contextmanager
-def _extra_installed() -> Iterator[None]:
+def _check_extra_installed() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
@@ -325,7 +335,7 @@ def as_tools(given: Iterable[FunctionTool | Callable[..., object]]) -> list[Func
     return tools
 
 
-def _named(graph: Graph, known: Collection[str]) -> set[str]:
+def _find_named_tools(graph: Graph, known: Collection[str]) -> set[str]:
     return {each for agent in graph.agents.values() for name in agent.tools for each in meant(name, known)}
 
 

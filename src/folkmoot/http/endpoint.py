@@ -16,11 +16,11 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.coordination.moot import Moot
 from folkmoot.coordination.record_store import RUNTIME, Author
-from folkmoot.engine.claims import chance
+from folkmoot.engine.claims import draw_id_seed
 from folkmoot.http.guard import OPEN
-from folkmoot.http.problems import Refused
-from folkmoot.http.requests import Part, another_request, body_of, key_of, query_of
-from folkmoot.http.state import ServerState, house_of
+from folkmoot.http.problems import HttpError
+from folkmoot.http.requests import ResultPage, parse_body, parse_query, read_idempotency_key, reused_key_error
+from folkmoot.http.state import ServerState, get_server_state
 
 ALWAYS = (400, 403, 408, 413, 421, 431, 503)
 """What the guard may say to any request, and the world to anything that is done."""
@@ -35,7 +35,7 @@ class Document(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ApiRequest:
     """A request, checked."""
 
     house: ServerState
@@ -63,7 +63,7 @@ class Asked:
         """Who says it. Nobody speaks for an agent, nor for the runtime."""
         name: str = self.body.by
         if name == RUNTIME or any(name == agent.id for agent in self.moot.graph.agents.values()):
-            raise Refused(
+            raise HttpError(
                 400, f"{name!r} is an agent, and speaks through its own calls; use another name in `by`"
             )
         return Author(name)
@@ -71,17 +71,19 @@ class Asked:
     @property
     def key(self) -> str:
         """Its `Idempotency-Key`; empty if it has none."""
-        return key_of(self.request)
+        return read_idempotency_key(self.request)
 
     @property
     def chance(self) -> str:
         """For the name of what is created: the same one whenever the request comes again under its key."""
-        return sha256(f"{self.request.url.path} {self.key}".encode()).hexdigest() if self.key else chance()
+        return (
+            sha256(f"{self.request.url.path} {self.key}".encode()).hexdigest() if self.key else draw_id_seed()
+        )
 
     def must_repeat(self, same: bool) -> None:
         """What lies under the key of this request must be what it wants: a restart forgets bodies, not names."""
         if not same:
-            raise another_request()
+            raise reused_key_error()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,7 @@ class Endpoint:
     path: str
     """Below `/api`, with `{names}`."""
     summary: str
-    handle: Callable[[Asked], Awaitable[Any]]
+    handle: Callable[[ApiRequest], Awaitable[Any]]
     """What it returns becomes the JSON answer; a `Response` goes out as it is."""
     answer: Any = Any
     """The type of the answer."""
@@ -136,28 +138,30 @@ class Endpoint:
         return tuple(sorted(found))
 
 
-def route(operation: Endpoint) -> Route:
+def make_route(operation: Endpoint) -> Route:
     async def endpoint(request: Request) -> Response:
         async def answer() -> Response:
-            return _response(operation, request, await operation.handle(await _asked(operation, request)))
+            return _build_response(
+                operation, request, await operation.handle(await _read_request(operation, request))
+            )
 
         if not operation.is_repeatable:
             return await answer()
-        return await house_of(request).repeats.answer(request, await request.body(), answer)
+        return await get_server_state(request).repeats.answer(request, await request.body(), answer)
 
     return Route(f"/api{operation.path}", endpoint, methods=[operation.method], name=operation.id)
 
 
-async def _asked(operation: Endpoint, request: Request) -> Asked:
-    query = query_of(request, operation.query) if operation.query else None
-    body = body_of(await request.body(), operation.body) if operation.body else None
-    return Asked(house_of(request), request.path_params, query, body, request)
+async def _read_request(operation: Endpoint, request: Request) -> ApiRequest:
+    query = parse_query(request, operation.query) if operation.query else None
+    body = parse_body(await request.body(), operation.body) if operation.body else None
+    return ApiRequest(get_server_state(request), request.path_params, query, body, request)
 
 
-def _response(operation: Endpoint, request: Request, answer: Any) -> Response:
+def _build_response(operation: Endpoint, request: Request, answer: Any) -> Response:
     if isinstance(answer, Response):
         return answer
     headers: dict[str, str] = {}
-    if isinstance(answer, Part):
+    if isinstance(answer, ResultPage):
         headers, answer = answer.headers(request.url), answer.rows
     return Response(msgspec.json.encode(answer), operation.status, headers, media_type="application/json")

@@ -16,9 +16,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from folkmoot.http import problems
-from folkmoot.http.limits import STAYS, Refusal
-from folkmoot.http.pages.rendering import fragment
-from folkmoot.http.state import Door, ServerState, house_of
+from folkmoot.http.limits import STAYS, RequestRefusal
+from folkmoot.http.pages.rendering import render_fragment
+from folkmoot.http.state import ServerOptions, ServerState, get_server_state
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -38,16 +38,16 @@ HEADERS = {
 SIGN_IN = "/sign-in"
 OPEN = ("/api/health", SIGN_IN)
 """What needs no token, beside what lies below `/static/`."""
-_NO_TOKEN = Refusal("no token", 401, "send the token: Authorization: Bearer …")
-_WRONG_TOKEN = Refusal("wrong token", 401, "this is not the token of this server")
-_TOO_MUCH = Refusal("body", 503, "too many large requests are being answered; come later")
-_LATER = Refusal("wrong token", 429, "too many wrong tokens come at once; wait a little")
+_NO_TOKEN = RequestRefusal("no token", 401, "send the token: Authorization: Bearer …")
+_WRONG_TOKEN = RequestRefusal("wrong token", 401, "this is not the token of this server")
+_TOO_MUCH = RequestRefusal("body", 503, "too many large requests are being answered; come later")
+_LATER = RequestRefusal("wrong token", 429, "too many wrong tokens come at once; wait a little")
 _WRITING = ("POST", "PUT", "PATCH", "DELETE")
 _TOKEN_NAMES = frozenset("token access_token auth authorization bearer api_key apikey".split())
 _FORM = "application/x-www-form-urlencoded"
 
 
-class Guard:
+class HttpGuard:
     def __init__(self, app: ASGIApp, house: ServerState) -> None:
         self._app = app
         self._house = house
@@ -58,8 +58,8 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        house, send = self._house, _with_headers(send)
-        refusal = _objection(scope, house.door, house.keys.opens) or await self._without_token(scope)
+        house, send = self._house, _add_security_headers(send)
+        refusal = _find_refusal(scope, house.door, house.keys.opens) or await self._without_token(scope)
         if refusal is None:
             came = [0]
             try:
@@ -68,9 +68,9 @@ class Guard:
                 self._bytes -= came[0]
         else:
             self._note(refusal, scope)
-            await _answer(refusal, scope)(scope, receive, send)
+            await _build_refusal_response(refusal, scope)(scope, receive, send)
 
-    async def _without_token(self, scope: Scope) -> Refusal | None:
+    async def _without_token(self, scope: Scope) -> RequestRefusal | None:
         """A cookie that has run out is no attempt at anything; a token that is wrong is waited with."""
         keys, path = self._house.keys, scope["path"]
         if not keys.needed or path in OPEN or path.startswith("/static/"):
@@ -86,13 +86,13 @@ class Guard:
             return None
         if not kind:
             return _NO_TOKEN
-        return _WRONG_TOKEN if await self._house.throttle.delay(_client(scope)) else _LATER
+        return _WRONG_TOKEN if await self._house.throttle.delay(_client_address(scope)) else _LATER
 
     def _measured(self, scope: Scope, receive: Receive, came: list[int]) -> Receive:
         """A body that does not say how long it is, is counted while it is read, in `came[0]`."""
         if scope["type"] != "http":
             return receive
-        most, together = _most_bytes(scope, self._house.door), self._house.door.limits.bodies
+        most, together = _max_body_bytes(scope, self._house.door), self._house.door.limits.bodies
 
         async def receiving() -> Message:
             message = await receive()
@@ -100,22 +100,22 @@ class Guard:
             came[0] += size
             self._bytes += size
             if (alone := came[0] > most) or self._bytes > together:
-                refusal = _too_large(most) if alone else _TOO_MUCH
+                refusal = _build_too_large_refusal(most) if alone else _TOO_MUCH
                 self._note(refusal, scope)
-                raise problems.Refused(refusal.status, refusal.words, {"connection": "close"})
+                raise problems.HttpError(refusal.status, refusal.words, {"connection": "close"})
             return message
 
         return receiving
 
-    def _note(self, refusal: Refusal, scope: Scope) -> None:
+    def _note(self, refusal: RequestRefusal, scope: Scope) -> None:
         """Without the query: a token may stand there."""
         what = f"{scope.get('method', 'WebSocket')} {scope['path']}"
         if refusal.kind in ("host", "origin"):
             what += f" {refusal.kind} {Headers(scope=scope).get(refusal.kind)}"
-        self._house.refusals.note(refusal.kind, _client(scope), what)
+        self._house.refusals.note(refusal.kind, _client_address(scope), what)
 
 
-def _answer(refusal: Refusal, scope: Scope) -> ASGIApp:
+def _build_refusal_response(refusal: RequestRefusal, scope: Scope) -> ASGIApp:
     """Whoever wants a page and has no token can type it there and then."""
     wants_page = "text/html" in Headers(scope=scope).get("accept", "")
     if refusal is _NO_TOKEN and scope["type"] == "http" and scope["method"] == "GET" and wants_page:
@@ -128,14 +128,14 @@ def _answer(refusal: Refusal, scope: Scope) -> ASGIApp:
         return problems.chat_response(
             scope, problems.ChatError(refusal.status, refusal.words, headers=headers)
         )
-    return problems.response(refusal.status, refusal.words, headers)
+    return problems.problem_response(refusal.status, refusal.words, headers)
 
 
-def _client(scope: Scope) -> str:
+def _client_address(scope: Scope) -> str:
     return scope["client"][0] if scope.get("client") else ""
 
 
-def _with_headers(send: Send) -> Send:
+def _add_security_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] in ("http.response.start", "websocket.http.response.start"):
             headers = MutableHeaders(scope=message)
@@ -148,37 +148,39 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def _objection(scope: Scope, door: Door, opens: Callable[[str], bool]) -> Refusal | None:
+def _find_refusal(scope: Scope, door: ServerOptions, opens: Callable[[str], bool]) -> RequestRefusal | None:
     """What speaks against a request, by its first line and headers alone; whether it has the token is asked after this.
     `opens` knows the token: it must not stand in an address, where logs and histories keep it."""
     headers = Headers(scope=scope)
     return (
-        _host(scope, headers, door)
-        or _foreign(scope, headers)
-        or _head(scope, door)
-        or _token_in_query(scope, opens)
-        or _content(scope, headers)
-        or _body(scope, headers, door)
+        _refuse_unknown_host(scope, headers, door)
+        or _refuse_foreign_origin(scope, headers)
+        or _refuse_long_headers(scope, door)
+        or _refuse_query_token(scope, opens)
+        or _refuse_content_type(scope, headers)
+        or _refuse_long_body(scope, headers, door)
     )
 
 
-def _host(scope: Scope, headers: Headers, door: Door) -> Refusal | None:
+def _refuse_unknown_host(scope: Scope, headers: Headers, door: ServerOptions) -> RequestRefusal | None:
     """Whoever listens on all addresses is also known by the one that was really asked: no site can fake that."""
-    name = _without_port(headers.get("host", ""))
+    name = _strip_port(headers.get("host", ""))
     server = scope.get("server")
     asked = f"[{server[0]}]" if server and ":" in server[0] else server[0] if server else ""
     if name in door.known_hosts or (door.is_everywhere and name == asked):
         return None
-    return Refusal("host", 421, "this server does not answer under that name; start it with --name to let it")
+    return RequestRefusal(
+        "host", 421, "this server does not answer under that name; start it with --name to let it"
+    )
 
 
-def _foreign(scope: Scope, headers: Headers) -> Refusal | None:
+def _refuse_foreign_origin(scope: Scope, headers: Headers) -> RequestRefusal | None:
     """`Origin` comes with whatever a site does by script or form, `Sec-Fetch-Site` with all that a browser asks."""
     origin = headers.get("origin")
     scheme, _, place = (origin or "").partition("://")
     own = scheme in ("http", "https") and place.lower() == headers.get("host", "").lower()
     if origin is not None and not own:
-        return Refusal("origin", 403, "another site asks; only this one may")
+        return RequestRefusal("origin", 403, "another site asks; only this one may")
     followed = (  # a link, which shows a page and does nothing
         scope["type"] == "http"
         and scope["method"] in ("GET", "HEAD")
@@ -186,33 +188,33 @@ def _foreign(scope: Scope, headers: Headers) -> Refusal | None:
         and headers.get("sec-fetch-dest") == "document"
     )
     if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not followed:
-        return Refusal("origin", 403, "another site asks; only this one may")
+        return RequestRefusal("origin", 403, "another site asks; only this one may")
     return None
 
 
-def _head(scope: Scope, door: Door) -> Refusal | None:
+def _refuse_long_headers(scope: Scope, door: ServerOptions) -> RequestRefusal | None:
     if len(scope["headers"]) > door.limits.headers:
-        return Refusal("headers", 431, f"a request has at most {door.limits.headers} headers")
+        return RequestRefusal("headers", 431, f"a request has at most {door.limits.headers} headers")
     lines = (
         scope["path"].encode(),
         scope["query_string"],
         *(part for pair in scope["headers"] for part in pair),
     )
     if sum(map(len, lines)) > door.limits.head:
-        return Refusal("headers", 431, f"address and headers have at most {door.limits.head:,} bytes")
+        return RequestRefusal("headers", 431, f"address and headers have at most {door.limits.head:,} bytes")
     return None
 
 
-def _token_in_query(scope: Scope, opens: Callable[[str], bool]) -> Refusal | None:
+def _refuse_query_token(scope: Scope, opens: Callable[[str], bool]) -> RequestRefusal | None:
     given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     if any(name.lower() in _TOKEN_NAMES or opens(value) for name, value in given):
-        return Refusal(
+        return RequestRefusal(
             "token in the query", 400, "a token does not belong in an address: Authorization: Bearer …"
         )
     return None
 
 
-def _content(scope: Scope, headers: Headers) -> Refusal | None:
+def _refuse_content_type(scope: Scope, headers: Headers) -> RequestRefusal | None:
     """What a foreign form can send is no JSON. The page's own forms are let in too: they name their origin."""
     if scope["type"] != "http" or scope["method"] not in _WRITING:
         return None
@@ -221,27 +223,27 @@ def _content(scope: Scope, headers: Headers) -> Refusal | None:
     bare = scope["method"] == "DELETE" and not kind  # which no site can make a browser send unasked
     if kind == "application/json" or (own and kind == _FORM) or bare:
         return None
-    return Refusal("content type", 415, "send application/json")
+    return RequestRefusal("content type", 415, "send application/json")
 
 
-def _body(scope: Scope, headers: Headers, door: Door) -> Refusal | None:
-    length, most = headers.get("content-length", "0"), _most_bytes(scope, door)
+def _refuse_long_body(scope: Scope, headers: Headers, door: ServerOptions) -> RequestRefusal | None:
+    length, most = headers.get("content-length", "0"), _max_body_bytes(scope, door)
     if length.isascii() and length.isdecimal() and int(length[:20]) > most:
-        return _too_large(most)
+        return _build_too_large_refusal(most)
     return None
 
 
-def _most_bytes(scope: Scope, door: Door) -> int:
+def _max_body_bytes(scope: Scope, door: ServerOptions) -> int:
     """That the body of a request may have."""
     return door.limits.chat_body if scope["path"].startswith(problems.CHAT) else door.limits.body
 
 
-def _too_large(most: int) -> Refusal:
+def _build_too_large_refusal(most: int) -> RequestRefusal:
     remedy = f"`--max-body` of `folkmoot serve` sets how many MB, now {most / 1_000_000:g}"
-    return Refusal("body", 413, f"this request may have at most {most:,} bytes; {remedy}")
+    return RequestRefusal("body", 413, f"this request may have at most {most:,} bytes; {remedy}")
 
 
-def _without_port(value: str) -> str:
+def _strip_port(value: str) -> str:
     name, _, port = value.rpartition(":")
     return (name if port.isdigit() and name else value).lower()
 
@@ -253,20 +255,20 @@ def cookie_name(scope: Scope) -> str:
 
 
 def sign_in_page(*, onward: str = "/", status: int = 200, wrong: str = "") -> HTMLResponse:
-    return HTMLResponse(fragment("sign_in.html", onward=_here(onward), wrong=wrong), status)
+    return HTMLResponse(render_fragment("sign_in.html", onward=_to_local_path(onward), wrong=wrong), status)
 
 
 async def sign_in_form(request: Request) -> Response:
-    if not house_of(request).keys.needed:
+    if not get_server_state(request).keys.needed:
         return RedirectResponse("/", 303)
     return sign_in_page(onward=request.query_params.get("onward", "/"))
 
 
 async def sign_in(request: Request) -> Response:
-    house = house_of(request)
+    house = get_server_state(request)
     fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=5)
-    onward = _here(fields.get("onward", ["/"])[0])
-    client = _client(request.scope)
+    onward = _to_local_path(fields.get("onward", ["/"])[0])
+    client = _client_address(request.scope)
     token = fields.get("token", [""])[0].strip()
     if not token:
         return sign_in_page(onward=onward, status=401)
@@ -278,24 +280,24 @@ async def sign_in(request: Request) -> Response:
         )
     now = datetime.fromisoformat(house.clock.now()).timestamp()
     response = RedirectResponse(onward, 303)
-    _set(request, response, house.keys.cookie(now), STAYS)
+    _set_cookie(request, response, house.keys.cookie(now), STAYS)
     return response
 
 
 async def sign_out(request: Request) -> Response:
     response = RedirectResponse(SIGN_IN, 303)
-    _set(request, response, "", 0)
+    _set_cookie(request, response, "", 0)
     return response
 
 
-def _set(request: Request, response: Response, cookie: str, stays: int) -> None:
+def _set_cookie(request: Request, response: Response, cookie: str, stays: int) -> None:
     secure = request.url.scheme == "https"
     response.set_cookie(
         cookie_name(request.scope), cookie, stays, httponly=True, samesite="strict", secure=secure
     )
 
 
-def _here(address: str) -> str:
+def _to_local_path(address: str) -> str:
     """Only a path of this server: `//elsewhere` and `/\\elsewhere` are addresses of others."""
     own = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if own else "/"

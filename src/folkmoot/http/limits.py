@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class ServerLimits:
     body: int = 1_000_000
     """Bytes of a request."""
     chat_body: int = 32_000_000
@@ -55,14 +55,14 @@ class Limits:
     """WebSocket frames in a second, of whatever kind."""
 
 
-class Refusal(NamedTuple):
+class RequestRefusal(NamedTuple):
     kind: str
     """One of a few: `host`, `origin`, `token`, …"""
     status: int
     words: str
 
 
-class Refusals:
+class RefusalLog:
     """All that was not let in is counted; the log has a few lines a minute of it, however much comes."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
@@ -89,7 +89,7 @@ class Refusals:
         )
 
 
-class Connected(Protocol):
+class ClosableConnection(Protocol):
     """A connection."""
 
     @property
@@ -103,19 +103,19 @@ class Connected(Protocol):
 class ConnectionLimit:
     """Who is connected. Where there is no room, the oldest connection that asks nothing gives way."""
 
-    def __init__(self, limits: Limits, proxies: Container[str], refusals: Refusals) -> None:
+    def __init__(self, limits: ServerLimits, proxies: Container[str], refusals: RefusalLog) -> None:
         self._limits = limits
         self._proxies = proxies
         """These come for many, and count only together with all."""
         self._refusals = refusals
-        self._open: dict[Hashable, tuple[str, Connected]] = {}
+        self._open: dict[Hashable, tuple[str, ClosableConnection]] = {}
         """With the address of each, in the order in which they came."""
         self._each: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def admit(self, transport: Hashable, address: str, connection: Connected) -> bool:
+    def admit(self, transport: Hashable, address: str, connection: ClosableConnection) -> bool:
         many = self._each[address] >= self._limits.connections_each and address not in self._proxies
         if (many or len(self) >= self._limits.connections) and not self._make_room(address if many else ""):
             self._refusals.note("connections", address, f"{len(self)} are open")
@@ -177,7 +177,7 @@ STAYS = 12 * 3600
 """Seconds for which somebody is signed in."""
 
 
-class Keys:
+class TokenAuthenticator:
     def __init__(self, token: str, changed: Callable[[], None] = lambda: None) -> None:
         self._token = ""
         self._changed = changed

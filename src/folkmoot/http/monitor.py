@@ -16,11 +16,11 @@ from folkmoot.domain.read_model import changed_rows
 from folkmoot.domain.records import TASK
 from folkmoot.domain.task import TaskStep
 from folkmoot.errors import FolkmootError
-from folkmoot.http.problems import Refused
-from folkmoot.http.requests import Given, Position, query_of
-from folkmoot.http.state import house_of
+from folkmoot.http.problems import HttpError
+from folkmoot.http.requests import ApiInput, Position, parse_query
+from folkmoot.http.state import get_server_state
 from folkmoot.http.stream.event_source import STALLED
-from folkmoot.http.stream.hub import Hub, filter_of
+from folkmoot.http.stream.hub import Hub, build_filter
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter
 
@@ -33,7 +33,7 @@ WRONG, TRY_AGAIN = 1008, 1013
 _NAMES = {"run": "runId", "work_session": "workSessionId", "agent": "agentId", "session": "sessionId"}
 
 
-class Asking(Given, rename=_NAMES):
+class MonitorRequest(ApiInput, rename=_NAMES):
     """What a client may send. A subscription takes the place of the one before; it goes on where that was."""
 
     type: Literal["subscribe", "ping"] = "subscribe"
@@ -51,15 +51,15 @@ class Asking(Given, rename=_NAMES):
 
 async def monitor(socket: WebSocket) -> None:
     try:
-        asking = query_of(socket, Asking)
-    except Refused as refused:
-        await socket.close(WRONG, _short(str(refused)))
+        asking = parse_query(socket, MonitorRequest)
+    except HttpError as refused:
+        await socket.close(WRONG, _truncate_reason(str(refused)))
         return
     await socket.accept()
-    await _Talk(house_of(socket).hub, socket).hold(asking)
+    await _MonitorConnection(get_server_state(socket).hub, socket).hold(asking)
 
 
-class _Talk:
+class _MonitorConnection:
     """With one client: what it says is heard beside what it is told."""
 
     def __init__(self, hub: Hub, socket: WebSocket) -> None:
@@ -70,12 +70,12 @@ class _Talk:
         self._telling = asyncio.Lock()
         """Held while it is told of one."""
 
-    async def hold(self, asking: Asking) -> None:
+    async def hold(self, asking: MonitorRequest) -> None:
         """Until either side goes."""
         working: list[asyncio.Task[Any]] = []
         try:
             position = await self._hub.moot.position()
-            await self._send(Told("connected", self._hub.clock.now(), {"position": position}))
+            await self._send(MonitorMessage("connected", self._hub.clock.now(), {"position": position}))
             self._at = position
             while True:
                 telling = asyncio.create_task(self._tell(asking))
@@ -89,9 +89,9 @@ class _Talk:
                     async with self._telling:
                         telling.cancel()
         except FolkmootError as error:
-            await self._socket.close(TRY_AGAIN, _short(str(error)))
+            await self._socket.close(TRY_AGAIN, _truncate_reason(str(error)))
         except msgspec.MsgspecError as error:
-            await self._socket.close(WRONG, _short(f"this is no message of a client: {error}"))
+            await self._socket.close(WRONG, _truncate_reason(f"this is no message of a client: {error}"))
         except (WebSocketDisconnect, TimeoutError):
             pass
         finally:
@@ -99,14 +99,14 @@ class _Talk:
                 task.cancel()
             await asyncio.gather(*working, return_exceptions=True)
 
-    async def _tell(self, asking: Asking) -> None:
+    async def _tell(self, asking: MonitorRequest) -> None:
         after = self._at if asking.after is None else asking.after
         if asking.rows:
-            await self._tell_rows(filter_of(asking), after)
+            await self._tell_rows(build_filter(asking), after)
             return
-        async for entry in self._hub.subscribe(filter_of(asking), after):
+        async for entry in self._hub.subscribe(build_filter(asking), after):
             async with self._telling:
-                for told in messages(entry):
+                for told in build_messages(entry):
                     await self._send(told)
                 self._at = entry.seq
 
@@ -118,28 +118,28 @@ class _Talk:
             async with self._telling:
                 self._at = entries[-1].seq
                 data = {table: [*ids] for table, ids in rows.items()}
-                await self._send(Told("rows_changed", self._hub.clock.now(), data, seq=self._at))
+                await self._send(MonitorMessage("rows_changed", self._hub.clock.now(), data, seq=self._at))
 
-    async def _heard(self) -> Asking:
+    async def _heard(self) -> MonitorRequest:
         """The next subscription."""
         while True:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect
             said = message.get("text") or message.get("bytes") or ""
-            asking = msgspec.json.decode(said, type=Asking)
+            asking = msgspec.json.decode(said, type=MonitorRequest)
             if asking.type == "subscribe":
                 return asking
-            await self._send(Told("pong", self._hub.clock.now(), {}))
+            await self._send(MonitorMessage("pong", self._hub.clock.now(), {}))
 
-    async def _send(self, told: Told) -> None:
+    async def _send(self, told: MonitorMessage) -> None:
         """Raises TimeoutError if the client does not take it."""
         text = msgspec.json.encode(told).decode()
         await asyncio.sleep(0)  # between two of many, whoever has gone is noticed
         await self._hub.clock.within(STALLED, self._socket.send_text(text))
 
 
-def _short(reason: str) -> str:
+def _truncate_reason(reason: str) -> str:
     """A reason for closing has room for 123 bytes."""
     return reason.encode()[:120].decode(errors="ignore")
 
@@ -157,7 +157,7 @@ _TEAM_EVENTS = ("team.", "work_session.team_formed")
 _PLAN_EVENTS = ("plan.", "step.")
 
 
-class Told(msgspec.Struct, rename="camel", omit_defaults=True):
+class MonitorMessage(msgspec.Struct, rename="camel", omit_defaults=True):
     """One message."""
 
     type: str
@@ -169,18 +169,18 @@ class Told(msgspec.Struct, rename="camel", omit_defaults=True):
     """Of the entry that it tells of: who comes back asks for what is after it."""
 
 
-def messages(entry: Entry) -> Iterator[Told]:
+def build_messages(entry: Entry) -> Iterator[MonitorMessage]:
     """What there is to say about an entry; each with the event as the journal has it, or with what follows from it."""
     type, wire = entry.event.type, msgspec.Raw(to_line(entry)[:-1])
     task = entry.stream if entry.stream.startswith(TASK.prefix) else ""
 
-    def told(name: str, **data: Any) -> Told:
-        return Told(name, entry.draft.ts, data, entry.draft.agent_id, task, entry.seq)
+    def told(name: str, **data: Any) -> MonitorMessage:
+        return MonitorMessage(name, entry.draft.ts, data, entry.draft.agent_id, task, entry.seq)
 
     yield told("event_log", event=wire)
     if task and (status := _task_status(entry.event)):
         yield told("task_update", status=status, event=wire)
-    if task and (steps := _steps(entry.event)):
+    if task and (steps := _task_steps(entry.event)):
         done = sum(step.status == "done" for step in steps)
         yield told("task_step_update", done=done, total=len(steps), steps=steps)
     if state := _AGENT_STATES.get(type):
@@ -202,7 +202,7 @@ def _task_status(event: Event) -> str:
     return status
 
 
-def _steps(event: Event) -> tuple[TaskStep, ...]:
+def _task_steps(event: Event) -> tuple[TaskStep, ...]:
     """All of the task, where the event says them."""
     said: tuple[TaskStep, ...] | None = getattr(getattr(event, "task", event), "steps", None)
     return said or ()

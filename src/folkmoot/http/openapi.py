@@ -43,11 +43,11 @@ _MEANINGS = {
 
 
 @cache
-def document() -> dict[str, Any]:
-    return made_from(OPERATIONS)
+def get_openapi_document() -> dict[str, Any]:
+    return build_openapi_document(OPERATIONS)
 
 
-def made_from(operations: Sequence[Endpoint]) -> dict[str, Any]:
+def build_openapi_document(operations: Sequence[Endpoint]) -> dict[str, Any]:
     types = [type for each in operations for type in (each.answer, each.body) if type is not None]
     schemas, components = msgspec.json.schema_components([*types, ProblemDetails], ref_template=_TEMPLATE)
     found = iter(schemas)
@@ -55,25 +55,25 @@ def made_from(operations: Sequence[Endpoint]) -> dict[str, Any]:
     for each in operations:
         answer = next(found)
         body = next(found) if each.body else None
-        paths.setdefault(f"/api{each.path}", {})[each.method.lower()] = _operation(each, answer, body)
-    _describe(operations, components)
+        paths.setdefault(f"/api{each.path}", {})[each.method.lower()] = _build_operation(each, answer, body)
+    _add_descriptions(operations, components)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Folkmoot", "version": __version__, "description": _ABOUT},
         "paths": paths,
         "components": {
             "schemas": components,
-            "responses": {str(status): _problem(status) for status in _MEANINGS},
+            "responses": {str(status): _problem_response(status) for status in _MEANINGS},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-def _operation(operation: Endpoint, answer: Any, body: Any) -> dict[str, Any]:
+def _build_operation(operation: Endpoint, answer: Any, body: Any) -> dict[str, Any]:
     about = inspect.getdoc(operation.handle)
     good: dict[str, Any] = {
         "description": http.HTTPStatus(operation.status).phrase,
-        "content": {media: {"schema": _schema(answer, media)} for media in operation.media},
+        "content": {media: {"schema": _content_schema(answer, media)} for media in operation.media},
     }
     if operation.query and "limit" in operation.query.__struct_fields__:
         further = {"description": "The next page, if there is one.", "schema": {"type": "string"}}
@@ -88,20 +88,20 @@ def _operation(operation: Endpoint, answer: Any, body: Any) -> dict[str, Any]:
         "summary": operation.summary,
         **({"description": about} if about else {}),
         "tags": [operation.path.split("/")[1]],
-        **({"parameters": parameters} if (parameters := _parameters(operation)) else {}),
-        **({"requestBody": {"required": True, "content": _json(body)}} if body else {}),
+        **({"parameters": parameters} if (parameters := _build_parameters(operation)) else {}),
+        **({"requestBody": {"required": True, "content": _json_content(body)}} if body else {}),
         "responses": {str(operation.status): good, **problems},
         "security": [{"token": []}, {}] if 401 in operation.refusals else [],
     }
 
 
-def _parameters(operation: Endpoint) -> list[dict[str, Any]]:
+def _build_parameters(operation: Endpoint) -> list[dict[str, Any]]:
     text = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
     found: list[dict[str, Any]] = [
         {"name": name, "in": "path", "required": True, "schema": text} for name in operation.parameters
     ]
     if operation.query:
-        found += _query(operation.query)
+        found += _build_query_parameters(operation.query)
     if operation.is_repeatable:
         about = "Whoever sends the request again under the same key gets the same answer."
         schema = {"type": "string", "maxLength": LONGEST, "pattern": "^[!-~]*$"}
@@ -109,9 +109,9 @@ def _parameters(operation: Endpoint) -> list[dict[str, Any]]:
     return found
 
 
-def _query(query: type[msgspec.Struct]) -> list[dict[str, Any]]:
+def _build_query_parameters(query: type[msgspec.Struct]) -> list[dict[str, Any]]:
     (_,), components = msgspec.json.schema_components([query], ref_template=_TEMPLATE)
-    shape, lines = components[query.__name__], _lines(query)
+    shape, lines = components[query.__name__], _field_descriptions(query)
     names = {field.encode_name: field.name for field in msgspec.structs.fields(query)}
     return [
         {
@@ -121,13 +121,13 @@ def _query(query: type[msgspec.Struct]) -> list[dict[str, Any]]:
             **(
                 {"description": about} if (about := schema.pop("description", lines.get(names[name]))) else {}
             ),
-            "schema": _without_null(schema),
+            "schema": _remove_null(schema),
         }
         for name, schema in shape["properties"].items()
     ]
 
 
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _remove_null(schema: dict[str, Any]) -> dict[str, Any]:
     """A query cannot say null; whoever means it leaves the parameter out."""
     kinds = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     plain = {key: value for key, value in schema.items() if key != "anyOf" and value is not None}
@@ -136,35 +136,35 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**plain, **(kinds[0] if kinds else {})}
 
 
-def _describe(operations: Sequence[Endpoint], components: dict[str, Any]) -> None:
+def _add_descriptions(operations: Sequence[Endpoint], components: dict[str, Any]) -> None:
     """The lines beneath the fields of bodies become descriptions."""
     for operation in operations:
         if operation.body and (shape := components.get(operation.body.__name__)):
             names = {field.name: field.encode_name for field in msgspec.structs.fields(operation.body)}
-            for name, line in _lines(operation.body).items():
+            for name, line in _field_descriptions(operation.body).items():
                 shape["properties"][names[name]].setdefault("description", line)
 
 
-def _lines(struct: type[msgspec.Struct]) -> dict[str, str]:
+def _field_descriptions(struct: type[msgspec.Struct]) -> dict[str, str]:
     own = field_lines(struct)
     return {name: own[name] for name in struct.__struct_fields__ if name in own}
 
 
-def _schema(answer: Any, media: str) -> Any:
+def _content_schema(answer: Any, media: str) -> Any:
     return answer if media == "application/json" else {"type": "string"}
 
 
-def _json(schema: Any) -> dict[str, Any]:
+def _json_content(schema: Any) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 
-def _problem(status: int) -> dict[str, Any]:
+def _problem_response(status: int) -> dict[str, Any]:
     schema = {"$ref": _TEMPLATE.format(name=ProblemDetails.__name__)}
     return {"description": _MEANINGS[status], "content": {"application/problem+json": {"schema": schema}}}
 
 
-async def _serve(request: Request) -> Response:
-    return Response(msgspec.json.encode(document()), media_type="application/json")
+async def _serve_document(request: Request) -> Response:
+    return Response(msgspec.json.encode(get_openapi_document()), media_type="application/json")
 
 
-ROUTE = Route("/api/openapi.json", _serve, name="openapi")
+ROUTE = Route("/api/openapi.json", _serve_document, name="openapi")

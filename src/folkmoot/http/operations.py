@@ -11,8 +11,15 @@ import msgspec
 from msgspec import NODEFAULT, Meta
 
 from folkmoot.coordination.record_store import PERSON
-from folkmoot.http.endpoint import Asked, Document, Endpoint
-from folkmoot.http.requests import Back, Given, Page, Part, Said, part
+from folkmoot.http.endpoint import ApiRequest, Document, Endpoint
+from folkmoot.http.requests import (
+    ApiInput,
+    AuthoredInput,
+    BackwardPageQuery,
+    PageQuery,
+    ResultPage,
+    paginate_rows,
+)
 from folkmoot.operations.actor import by_name
 from folkmoot.operations.operation import (
     Field,
@@ -43,25 +50,27 @@ def make_endpoint(operation: OperationType) -> Endpoint:
         summary=summary,
         handle=handle,
         name=id_of(operation),
-        answer=_answer(operation),
+        answer=_answer_type(operation),
         status=201 if operation.creates and http.status == 200 else http.status,
         problems=http.problems,
-        links={name: _link(place) for name, place in (http.links or {}).items()},
+        links={name: _to_link_parameters(place) for name, place in (http.links or {}).items()},
     )
-    given = [field for field in fields_of(operation) if _is_given(field, operation)]
+    given = [field for field in fields_of(operation) if _is_input_field(field, operation)]
     if http.method != "GET":
-        return replace(made, body=_struct(operation, given, Said if http.by else Given))
-    pages: dict[str, type[Given]] = {"after": Page, "before": Back}
-    base = pages.get(http.pages, Given) if _is_list(operation) else Given
-    return replace(made, query=_struct(operation, given, base)) if given or base is not Given else made
+        return replace(made, body=_define_struct(operation, given, AuthoredInput if http.by else ApiInput))
+    pages: dict[str, type[ApiInput]] = {"after": PageQuery, "before": BackwardPageQuery}
+    base = pages.get(http.pages, ApiInput) if _is_list(operation) else ApiInput
+    return (
+        replace(made, query=_define_struct(operation, given, base)) if given or base is not ApiInput else made
+    )
 
 
-def _make_handler(operation: OperationType) -> Callable[[Asked], Awaitable[Any]]:
+def _make_handler(operation: OperationType) -> Callable[[ApiRequest], Awaitable[Any]]:
     assert operation.http
-    pages, row_id = operation.http.pages, _id_of(operation.http.row_id)
+    pages, row_id = operation.http.pages, _make_id_getter(operation.http.row_id)
 
-    async def handle(asked: Asked) -> Any:
-        wanted = _read(operation, asked)
+    async def handle(asked: ApiRequest) -> Any:
+        wanted = _build_operation(operation, asked)
         by: str = getattr(asked.body, "by", PERSON)
         actor = by_name(by, asked.moot.graph, "http", asked.chance)
         output = await wanted.run(asked.house.project, actor)
@@ -69,15 +78,15 @@ def _make_handler(operation: OperationType) -> Callable[[Asked], Awaitable[Any]]
             asked.must_repeat(wanted.repeats(output))
         document = wanted.document(output)
         if isinstance(document, RowPage):
-            return Part(document.rows, pages, document.further)
+            return ResultPage(document.rows, pages, document.further)
         if asked.query and pages == "after" and _is_list(operation):
-            return part(document, asked.query, row_id)
+            return paginate_rows(document, asked.query, row_id)
         return document
 
     return handle
 
 
-def _read(operation: OperationType, asked: Asked) -> Operation[Any]:
+def _build_operation(operation: OperationType, asked: ApiRequest) -> Operation[Any]:
     given = asked.body or asked.query
     in_path = {operation.subject if name == "id" else name: value for name, value in asked.path.items()}
     values = {
@@ -86,16 +95,18 @@ def _read(operation: OperationType, asked: Asked) -> Operation[Any]:
     return read_operation(operation, values | in_path)
 
 
-def _is_given(field: Field, operation: OperationType) -> bool:
+def _is_input_field(field: Field, operation: OperationType) -> bool:
     """Not in the address, and not for others only."""
     assert operation.http
     in_path = field.name == operation.subject or f"{{{field.name}}}" in operation.http.path
     return field.spelling.http and not in_path
 
 
-def _struct(operation: OperationType, fields: Sequence[Field], base: type[Given]) -> type[msgspec.Struct]:
+def _define_struct(
+    operation: OperationType, fields: Sequence[Field], base: type[ApiInput]
+) -> type[msgspec.Struct]:
     made = [
-        (field.name, _described(field), *(() if field.default is NODEFAULT else (field.default,)))
+        (field.name, _annotate_type(field), *(() if field.default is NODEFAULT else (field.default,)))
         for field in fields
     ]
     names = {field.name: field.json_name for field in fields}
@@ -104,11 +115,11 @@ def _struct(operation: OperationType, fields: Sequence[Field], base: type[Given]
     )
 
 
-def _link(place: str | Mapping[str, str]) -> Mapping[str, str]:
+def _to_link_parameters(place: str | Mapping[str, str]) -> Mapping[str, str]:
     return {"id": place} if isinstance(place, str) else place
 
 
-def _described(field: Field) -> Any:
+def _annotate_type(field: Field) -> Any:
     return Annotated[field.type, Meta(description=field.help)] if field.help else field.type
 
 
@@ -116,11 +127,11 @@ def _is_list(operation: OperationType) -> bool:
     return get_origin(output_of(operation)) in (list, RowPage)
 
 
-def _id_of(field: str) -> Callable[[Any], str]:
+def _make_id_getter(field: str) -> Callable[[Any], str]:
     return lambda row: str(row[field] if isinstance(row, dict) else getattr(row, field))
 
 
-def _answer(operation: OperationType) -> Any:
+def _answer_type(operation: OperationType) -> Any:
     assert operation.http
     output = output_of(operation)
     if operation.http.answer is not None:

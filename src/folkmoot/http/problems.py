@@ -49,7 +49,7 @@ class ProblemDetails(msgspec.Struct, omit_defaults=True):
     """The page of this server that explains it, where there is one."""
 
 
-class Refused(FolkmootError):
+class HttpError(FolkmootError):
     """The request itself is not let in; with the status that says why."""
 
     code = ""
@@ -63,17 +63,17 @@ class Refused(FolkmootError):
 
 
 @contextmanager
-def input_refused() -> Iterator[None]:
+def as_bad_request() -> Iterator[None]:
     """What is refused in here is wrong in itself (400), not in the state of something (409)."""
     try:
         yield
     except WrongUse as error:
         if isinstance(error, NotFound):
             raise
-        raise Refused(400, str(error), code=error.code) from error
+        raise HttpError(400, str(error), code=error.code) from error
 
 
-def response(
+def problem_response(
     status: int, detail: str, headers: Mapping[str, str] | None = None, error: FolkmootError | None = None
 ) -> Response:
     """With the code and the page of `error`; without one, those of the status."""
@@ -86,7 +86,7 @@ def response(
 
 def status_of(error: FolkmootError) -> int:
     match error:
-        case Refused(status=status):
+        case HttpError(status=status):
             return status
         case NotFound():
             return 404
@@ -104,8 +104,8 @@ async def on_folkmoot_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, FolkmootError)
     if request.url.path.startswith(CHAT):
         return chat_response(request.scope, as_chat_error(error))
-    headers = error.headers if isinstance(error, Refused) else None
-    return response(status_of(error), str(error), headers, error)
+    headers = error.headers if isinstance(error, HttpError) else None
+    return problem_response(status_of(error), str(error), headers, error)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
@@ -117,12 +117,12 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         where = "; /api/openapi.json lists all there is" if path.startswith("/api") else ""
         detail = f"there is nothing at {path}{where}"
-    elif error.status_code == 405 and (methods := _methods(request)):
+    elif error.status_code == 405 and (methods := _allowed_methods(request)):
         detail, headers = f"{path} takes {methods}, not {request.method}", {"allow": methods}
-    return response(error.status_code, detail, headers)
+    return problem_response(error.status_code, detail, headers)
 
 
-def _methods(request: Request) -> str:
+def _allowed_methods(request: Request) -> str:
     """Of all routes at this address; Starlette names those of the first alone."""
     routes = (route for route in request.app.routes if isinstance(route, Route))
     here = (route for route in routes if route.matches(request.scope)[0] is not Match.NONE)
@@ -131,17 +131,17 @@ def _methods(request: Request) -> str:
 
 async def on_disconnect(request: Request, error: Exception) -> Response:
     """Nobody is there to read it."""
-    return response(400, "the request did not come to its end")
+    return problem_response(400, "the request did not come to its end")
 
 
-async def on_surprise(request: Request, error: Exception) -> Response:
+async def on_unexpected_error(request: Request, error: Exception) -> Response:
     _log.exception("a request could not be answered: %s %s", request.method, request.url.path, exc_info=error)
     if request.url.path.startswith(CHAT):
         return chat_response(request.scope, ChatError(500, SURPRISE, headers=NO_RETRY))
-    return response(500, SURPRISE)
+    return problem_response(500, SURPRISE)
 
 
-class ChatError(Refused):
+class ChatError(HttpError):
     """`param` names the wrong part of the request; `code` is a word that such clients know, or empty."""
 
     def __init__(
@@ -160,7 +160,7 @@ class ChatError(Refused):
 def as_chat_error(error: FolkmootError) -> ChatError:
     if isinstance(error, ChatError):
         return error
-    headers = error.headers if isinstance(error, Refused) else {}
+    headers = error.headers if isinstance(error, HttpError) else {}
     return ChatError(status_of(error), str(error), headers=headers)
 
 

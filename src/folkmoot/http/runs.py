@@ -20,12 +20,12 @@ from folkmoot.coordination.record_store import Author
 from folkmoot.coordination.work_sessions import entrusted
 from folkmoot.domain.errand import Errand
 from folkmoot.domain.work_session import WorkSessionEntrusted
-from folkmoot.engine.claims import drawn
+from folkmoot.engine.claims import draw_identity
 from folkmoot.engine.collaboration import Collaboration
-from folkmoot.engine.workers import Caretaker
+from folkmoot.engine.workers import RunResumer
 from folkmoot.errors import FolkmootError, HandedOver, Held, OperationFailed, StaleOwner
-from folkmoot.http.stream.event_source import unless_gone
-from folkmoot.orchestration.invocation import Ear
+from folkmoot.http.stream.event_source import run_while_connected
+from folkmoot.orchestration.invocation import TokenListeners
 from folkmoot.ports import Query
 from folkmoot.views.result import Result
 
@@ -39,14 +39,16 @@ again."""
 class RunManager:
     """`async with` it and it also looks after the runs that nobody goes on with."""
 
-    def __init__(self, moot: Folkmoot, ear: Callable[[str], Ear | None] = lambda run: None) -> None:
+    def __init__(
+        self, moot: Folkmoot, ear: Callable[[str], TokenListeners | None] = lambda run: None
+    ) -> None:
         self._moot = moot
         self._ear = ear
         """By run: who listens to it."""
         self._clock = moot.moot.clock
         self._shared = moot.moot.journal.shared
         self._runs: dict[str, asyncio.Task[Result]] = {}
-        self._caretaker = Caretaker(moot.moot.journal, self._clock, self._resumed)
+        self._caretaker = RunResumer(moot.moot.journal, self._clock, self._resumed)
         self._looking: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._starting: dict[str, asyncio.Event] = {}
@@ -61,7 +63,7 @@ class RunManager:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await _cancel(self._looking, self._watching)
+        await _cancel_tasks(self._looking, self._watching)
         await self.close()
 
     async def close(self) -> None:
@@ -98,7 +100,7 @@ class RunManager:
     def start(self, agent: str, request: str, errand: Errand = Errand(), *, wait: bool = False) -> str:
         """The same for whoever waits for its end: what speaks against it is raised by its `task`. Not in front of a
         shared journal."""
-        run = errand.run or drawn(self._clock).run
+        run = errand.run or draw_identity(self._clock).run
         errand = replace(errand, run=run)
         self._hold(run, self._moot.run(agent, request, hear=self._ear(run), wait=wait, errand=errand))
         return run
@@ -115,7 +117,7 @@ class RunManager:
 
     async def attended(self, run: str, receive: Receive) -> None:
         """Until a run has ended or waits for someone; if its client goes first it is cancelled."""
-        if await unless_gone(receive, self._moot.followed(run)) is None:
+        if await run_while_connected(receive, self._moot.followed(run)) is None:
             await self._moot.cancel(run, "its client has gone")
 
     async def _resumed(self, run: str) -> Result:
@@ -145,7 +147,7 @@ class RunManager:
 
 
 @dataclass
-class _Carried:
+class _ActiveCollaboration:
     overruled: int
     """The position of the journal at which somebody last wanted it to continue; 0 if nobody did here."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -163,7 +165,7 @@ class CollaborationRunner:
         self._moot = moot
         self._runs = runs
         self._clock = moot.moot.clock
-        self._going: dict[str, _Carried] = {}
+        self._going: dict[str, _ActiveCollaboration] = {}
         self._looking: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
         self.say: Callable[[str], None] = lambda text: None
@@ -178,7 +180,7 @@ class CollaborationRunner:
 
     async def close(self) -> None:
         """What is under way is left as it is."""
-        await _cancel(self._looking, self._listening, *(each.task for each in self._going.values()))
+        await _cancel_tasks(self._looking, self._listening, *(each.task for each in self._going.values()))
 
     async def begin(self, id: str, author: Author = Author()) -> None:
         """Carry it on until it has ended, whoever else asks for what; also over restarts."""
@@ -203,7 +205,7 @@ class CollaborationRunner:
             carried.overruled = max(carried.overruled, overruled)
             carried.news.set()  # also while it is looked at: that look may have seen too little
             return
-        carried = self._going[id] = _Carried(overruled)
+        carried = self._going[id] = _ActiveCollaboration(overruled)
         carried.task = asyncio.create_task(self._carry_on(id, carried))
 
     async def _listen(self, position: int) -> None:
@@ -211,7 +213,7 @@ class CollaborationRunner:
             if carried := self._going.get(entry.draft.work_session_id):
                 carried.news.set()
 
-    async def _carry_on(self, id: str, carried: _Carried) -> None:
+    async def _carry_on(self, id: str, carried: _ActiveCollaboration) -> None:
         try:
             while not await self._has_ended(id, carried):
                 with suppress(TimeoutError):
@@ -219,7 +221,7 @@ class CollaborationRunner:
         finally:
             del self._going[id]
 
-    async def _has_ended(self, id: str, carried: _Carried) -> bool:
+    async def _has_ended(self, id: str, carried: _ActiveCollaboration) -> bool:
         """Carry it on as far as it goes now."""
         collaboration = Collaboration(self._moot.moot, id, self._run, lambda move: None)
         collaboration.overruled = carried.overruled
@@ -239,7 +241,7 @@ class CollaborationRunner:
         return await self._moot.followed(errand.run, wait=True)
 
 
-async def _cancel(*tasks: asyncio.Task[None] | None) -> None:
+async def _cancel_tasks(*tasks: asyncio.Task[None] | None) -> None:
     running = [task for task in tasks if task]
     for task in running:
         task.cancel()

@@ -31,24 +31,24 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from folkmoot.errors import FolkmootError, OperationFailed
 from folkmoot.http import openapi, problems
 from folkmoot.http.api import OPERATIONS
-from folkmoot.http.endpoint import route
-from folkmoot.http.guard import HEADERS, SIGN_IN_ROUTES, Guard
+from folkmoot.http.endpoint import make_route
+from folkmoot.http.guard import HEADERS, SIGN_IN_ROUTES, HttpGuard
 from folkmoot.http.monitor import SOCKET
 from folkmoot.http.pages import ROUTES as PAGES
-from folkmoot.http.pages.rendering import for_people
-from folkmoot.http.state import Door, ServerState
+from folkmoot.http.pages.rendering import with_error_pages
+from folkmoot.http.state import ServerOptions, ServerState
 
 _PATIENCE = 3
 """Seconds for which answers under way are waited for when the server stops."""
 
 
-def application(house: ServerState, protocols: Sequence[BaseRoute] = ()) -> Starlette:
+def build_application(house: ServerState, protocols: Sequence[BaseRoute] = ()) -> Starlette:
     """`protocols` are the routes of clients of other protocols; the guard checks their requests too."""
     static = StaticFiles(directory=Path(__file__).parent / "static")
     app = Starlette(
         routes=[
             openapi.ROUTE,
-            *map(route, OPERATIONS),
+            *map(make_route, OPERATIONS),
             SOCKET,
             Mount("/static", static, name="static"),
             *SIGN_IN_ROUTES,
@@ -56,39 +56,39 @@ def application(house: ServerState, protocols: Sequence[BaseRoute] = ()) -> Star
             *PAGES,
         ],
         exception_handlers={
-            FolkmootError: for_people(problems.on_folkmoot_error),
+            FolkmootError: with_error_pages(problems.on_folkmoot_error),
             ClientDisconnect: problems.on_disconnect,
-            HTTPException: for_people(problems.on_http_error),
-            Exception: for_people(problems.on_surprise),
+            HTTPException: with_error_pages(problems.on_http_error),
+            Exception: with_error_pages(problems.on_unexpected_error),
         },
     )
     app.state.house = house
     # Outside of all else: what goes wrong inside is answered with the guard's headers too.
-    app.middleware_stack = Guard(app.build_middleware_stack(), house)
+    app.middleware_stack = HttpGuard(app.build_middleware_stack(), house)
     return app
 
 
 @asynccontextmanager
-async def listening(house: ServerState, app: ASGIApp | None = None) -> AsyncIterator[str]:
+async def run_server(house: ServerState, app: ASGIApp | None = None) -> AsyncIterator[str]:
     """Serve, beside whatever is done within; the address. Raises `OperationFailed` if that is taken.
 
     `app` is the application of this house, if somebody has added something to it.
     """
-    allow_files(2 * house.door.limits.connections)
-    with _bound(house.door) as listener:
-        server = Server(house, app)
+    raise_file_limit(2 * house.door.limits.connections)
+    with _bind_socket(house.door) as listener:
+        server = HttpServer(house, app)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.ready.wait()
             gc.freeze()  # what is loaded stays; looking through it for garbage would hold up every request
-            yield _address(house.door, listener)
+            yield _server_url(house.door, listener)
         finally:
             gc.unfreeze()
             server.should_exit = True
             await serving
 
 
-def allow_files(wanted: int) -> None:
+def raise_file_limit(wanted: int) -> None:
     """A connection is an open file, and systems allow few of them unless they are asked."""
     with suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415  # not every system has it
@@ -99,9 +99,9 @@ def allow_files(wanted: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     def __init__(self, house: ServerState, app: ASGIApp | None = None) -> None:
-        super().__init__(_config(house, app or application(house)))
+        super().__init__(_build_config(house, app or build_application(house)))
         self._house = house
         self.ready = asyncio.Event()
 
@@ -120,14 +120,14 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _config(house: ServerState, app: ASGIApp) -> Config:
+def _build_config(house: ServerState, app: ASGIApp) -> UvicornConfig:
     door, limits = house.door, house.door.limits
-    config = Config(
+    config = UvicornConfig(
         app,
         host=door.host,
         port=door.port,
-        http=Connection,
-        ws=Socket,
+        http=LimitedHttpProtocol,
+        ws=LimitedWebSocketProtocol,
         ws_max_size=limits.message,
         ws_per_message_deflate=False,
         h11_max_incomplete_event_size=limits.head,
@@ -145,7 +145,7 @@ def _config(house: ServerState, app: ASGIApp) -> Config:
     return config
 
 
-def _bound(door: Door) -> socket.socket:
+def _bind_socket(door: ServerOptions) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(door.host, door.port, type=socket.SOCK_STREAM)[0]
         listener = socket.create_server(address[:2], family=family, backlog=512)
@@ -161,12 +161,12 @@ def _bound(door: Door) -> socket.socket:
     return listener
 
 
-def _address(door: Door, listener: socket.socket) -> str:
+def _server_url(door: ServerOptions, listener: socket.socket) -> str:
     name = f"[{door.host}]" if ":" in door.host else door.host
     return f"http://{name}:{listener.getsockname()[1]}/"
 
 
-class Config(uvicorn.Config):
+class UvicornConfig(uvicorn.Config):
     house: ServerState
 
 
@@ -185,13 +185,13 @@ class _StrictBuffer(ReceiveBuffer):
 _LOOSE = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")
 
 
-class Connection(H11Protocol):
-    config: Config
+class LimitedHttpProtocol(H11Protocol):
+    config: UvicornConfig
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         self._stage = ""
         self._timer: asyncio.TimerHandle | None = None
-        self._refused = not self.config.house.connections.admit(transport, address_of(transport), self)
+        self._refused = not self.config.house.connections.admit(transport, remote_address(transport), self)
         if self._refused:
             self.transport = transport
             self._answer(503, "too many connections are open; come later")
@@ -219,7 +219,7 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Of what is no HTTP, or has more headers than are read."""
-        self.config.house.refusals.note("no HTTP", address_of(self.transport), msg)
+        self.config.house.refusals.note("no HTTP", remote_address(self.transport), msg)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self._answer(
                 400, "this is no HTTP request, or its headers are too long, folded, or do not end with CRLF"
@@ -245,7 +245,7 @@ class Connection(H11Protocol):
             self._timer.cancel()
 
     def _too_slow(self) -> None:
-        refusals, address = self.config.house.refusals, address_of(self.transport)
+        refusals, address = self.config.house.refusals, remote_address(self.transport)
         refusals.note("too slow", address, f"the {self._stage} of a request did not come to its end")
         if self._stage == "head":
             self._answer(408, "the request did not come in time")
@@ -254,14 +254,14 @@ class Connection(H11Protocol):
 
     def _answer(self, status: int, words: str) -> None:
         """Beside the application, which has not seen the request."""
-        said = problems.response(status, words, {**HEADERS, "connection": "close"})
+        said = problems.problem_response(status, words, {**HEADERS, "connection": "close"})
         head = [b"HTTP/1.1 %d Refused" % status, *(b"%b: %b" % pair for pair in said.raw_headers)]
         self.transport.write(b"\r\n".join([*head, b"", bytes(said.body)]))
         self.transport.close()
 
 
-class Socket(WebSocketsSansIOProtocol):
-    config: Config
+class LimitedWebSocketProtocol(WebSocketsSansIOProtocol):
+    config: UvicornConfig
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # what uvicorn gives, passed on
@@ -285,7 +285,7 @@ class Socket(WebSocketsSansIOProtocol):
         self._frames += len(self.conn.events)
         if self._frames > self.config.house.door.limits.messages:
             self.config.house.refusals.note(
-                "flood", address_of(self.transport), f"{self._frames} frames in a second"
+                "flood", remote_address(self.transport), f"{self._frames} frames in a second"
             )
             self.conn.events_received()
             self.conn.fail(1008, "too many messages")
@@ -295,6 +295,6 @@ class Socket(WebSocketsSansIOProtocol):
             super().handle_events()
 
 
-def address_of(transport: asyncio.BaseTransport) -> str:
+def remote_address(transport: asyncio.BaseTransport) -> str:
     remote = get_remote_addr(transport)  # type: ignore[arg-type]  # as in uvicorn
     return remote[0] if remote else ""

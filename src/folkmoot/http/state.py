@@ -19,14 +19,21 @@ from folkmoot.domain.records import WORK_SESSION
 from folkmoot.domain.sinks import SinkSettings
 from folkmoot.engine.workshop import load_project
 from folkmoot.errors import WrongUse
-from folkmoot.http.limits import AuthThrottle, ConnectionLimit, Keys, Limits, Refusals, check_token
-from folkmoot.http.requests import Repeats
+from folkmoot.http.limits import (
+    AuthThrottle,
+    ConnectionLimit,
+    RefusalLog,
+    ServerLimits,
+    TokenAuthenticator,
+    check_token,
+)
+from folkmoot.http.requests import IdempotencyCache
 from folkmoot.http.runs import CollaborationRunner, RunManager
 from folkmoot.http.stream.event_source import OpenStreams
 from folkmoot.http.stream.hub import Hub
 from folkmoot.http.stream.tokens import TokenStream
 from folkmoot.loader.load import sketch
-from folkmoot.orchestration.kit import Kits
+from folkmoot.orchestration.kit import ToolsetFactory
 from folkmoot.ports import Filter
 from folkmoot.views.conversations import Conversation, Conversations, ThreadRow, thread_rows
 from folkmoot.views.work_sessions import WorkList, WorkRow
@@ -35,7 +42,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Door:
+class ServerOptions:
     """Where a server listens, and whom it lets in."""
 
     host: str = "127.0.0.1"
@@ -46,7 +53,7 @@ class Door:
     """Further names under which people reach it, such as `folkmoot.example.com`."""
     proxies: tuple[str, ...] = ()
     """Addresses of reverse proxies: they are believed when they say for whom they ask."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ServerLimits = field(default_factory=ServerLimits)
 
     def __post_init__(self) -> None:
         if not self.is_local and not self.token:
@@ -79,7 +86,7 @@ class Door:
         return frozenset(name.lower() for name in (own, *local, *self.names))
 
 
-class Folds:
+class JournalViews:
     """Views of the whole journal that are kept: each look reads only what came since the last."""
 
     def __init__(self, moot: Folkmoot) -> None:
@@ -90,7 +97,7 @@ class Folds:
         self.conversations = Conversations()
         self.delegated = Conversations(delegated=True)
 
-    async def now(self) -> Folds:
+    async def now(self) -> JournalViews:
         """As the journal stands now."""
         async with self._lock:
             async for entry in self._moot.events(after=self._seen):
@@ -113,25 +120,25 @@ class Folds:
 class ServerState:
     """Everything that one server has, and what it is to operations: their host."""
 
-    def __init__(self, *, moot: Folkmoot, door: Door) -> None:
+    def __init__(self, *, moot: Folkmoot, door: ServerOptions) -> None:
         self.moot = moot
         self.door = door
         self.clock = moot.moot.clock
         self.project = moot.moot
         """For operations."""
         self.project.host = self
-        self.folds = Folds(moot)
+        self.folds = JournalViews(moot)
         self.hub = Hub(moot)
         """What happens, for all who look on."""
         self.tokens = TokenStream()
         self.room = RunManager(moot, self.tokens.ear)
         self.carrying = CollaborationRunner(moot, self.room)
         self.streams = OpenStreams()
-        self.keys = Keys(door.token, self.streams.close)
-        self.refusals = Refusals(self.clock.monotonic)
+        self.keys = TokenAuthenticator(door.token, self.streams.close)
+        self.refusals = RefusalLog(self.clock.monotonic)
         self.connections = ConnectionLimit(door.limits, door.proxies, self.refusals)
         self.throttle = AuthThrottle(self.clock.monotonic, self.clock.sleep)
-        self.repeats = Repeats()
+        self.repeats = IdempotencyCache()
         self._made: dict[object, Any] = {}
 
     def one(self, make: Callable[[Folkmoot], T]) -> T:
@@ -145,7 +152,7 @@ class ServerState:
     def folder(self) -> Path:
         return self.moot.folder
 
-    def tools(self) -> Kits:
+    def tools(self) -> ToolsetFactory:
         return self.moot.kits
 
     def sinks(self) -> Iterable[SinkSettings]:
@@ -179,6 +186,6 @@ class ServerState:
         return await asyncio.to_thread(sketch, self.moot.folder, loading)
 
 
-def house_of(connection: HTTPConnection) -> ServerState:
+def get_server_state(connection: HTTPConnection) -> ServerState:
     house: ServerState = connection.app.state.house
     return house

@@ -12,7 +12,7 @@ from folkmoot.domain.inbox_events import GateChanged
 from folkmoot.domain.naming import LAST, RUN, wire_name
 from folkmoot.domain.spans import run_of
 from folkmoot.engine.commands import CloseSession
-from folkmoot.engine.runs import run_list, run_row
+from folkmoot.engine.runs import find_run_row, list_runs
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling, Text
 from folkmoot.operations.project import OpenProject
@@ -62,7 +62,7 @@ class ListSessions(Operation[SessionTree]):
     id: RunName = LAST
 
     async def run(self, project: OpenProject, actor: Actor) -> SessionTree:
-        if self.id == LAST and not await run_list(project.journal, RunQuery(limit=1)):
+        if self.id == LAST and not await list_runs(project.journal, RunQuery(limit=1)):
             return SessionTree(None)
         record = await read_record(project.journal, self.id)
         if record.row.status == "pruned":
@@ -121,7 +121,7 @@ class ChangeOfSession(Operation[ChangedSession]):
     needs_runs = True
 
     async def require_run(self, project: OpenProject, session: str) -> None:
-        if not await run_row(project.journal, run_of(session)):
+        if not await find_run_row(project.journal, run_of(session)):
             raise RUN.missing(run_of(session))
 
 

@@ -13,7 +13,7 @@ from folkmoot.domain.duration import moment
 from folkmoot.domain.message import ToolCall
 from folkmoot.domain.naming import wire_name
 from folkmoot.domain.run_row import SpendSum
-from folkmoot.engine.admission import document, summary, whole
+from folkmoot.engine.admission import build_agent_document, build_agent_summary, to_full_dict
 from folkmoot.errors import BAD_VALUE, NotFound, WrongUse
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling, Text
@@ -62,7 +62,7 @@ class ListAgents(Operation[list[AgentOfGraph]]):
         return [AgentOfGraph(project.graph, agent) for agent in project.graph.agents.values()]
 
     def document(self, output: list[AgentOfGraph]) -> list[dict[str, Any]]:
-        return [summary(each.graph, each.agent) for each in output]
+        return [build_agent_summary(each.graph, each.agent) for each in output]
 
 
 class ShowAgent(Operation[AgentOfGraph]):
@@ -84,7 +84,7 @@ class ShowAgent(Operation[AgentOfGraph]):
         return AgentOfGraph(project.graph, find_agent(project.graph, self.agent))
 
     def document(self, output: AgentOfGraph) -> dict[str, Any]:
-        return document(output.graph, output.agent)
+        return build_agent_document(output.graph, output.agent)
 
 
 class ShowAgentInfo(ShowAgent):
@@ -227,7 +227,7 @@ class ShowCosts(Operation[Costs]):
         period = SpendQuery(since=moment(self.since, now), until=moment(self.until, now))
         sums = await journal.spend(replace(period, by=self.by))
         whole_sum = await journal.spend(period) or [SpendSum("")]
-        budgets = [BudgetRow(agent.id, whole(agent.budget)) for agent in project.graph.agents.values()]
+        budgets = [BudgetRow(agent.id, to_full_dict(agent.budget)) for agent in project.graph.agents.values()]
         return Costs(self.by, costs(sums, self.by), totals(whole_sum[0]), budgets)
 
 

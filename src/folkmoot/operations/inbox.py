@@ -9,7 +9,7 @@ import msgspec
 
 from folkmoot.domain.inbox import Item, Kind, Reply
 from folkmoot.domain.inbox_events import Settlement
-from folkmoot.engine.claims import holder
+from folkmoot.engine.claims import find_holder
 from folkmoot.engine.commands import allow_call_always, find_item, read_inbox
 from folkmoot.errors import BAD_VALUE, WrongUse
 from folkmoot.operations.actor import Actor
@@ -122,7 +122,7 @@ class ReplyToItem(Operation[RecordedReply]):
         reply = self.reply(await find_item(project.journal, self.id), actor.id)
         item = await project.engine.reply(reply, wake=self.wake)
         project.host.go_on(item.run)
-        owner = await holder(project.journal, item.run)
+        owner = await find_holder(project.journal, item.run)
         return RecordedReply(item.id, "recorded", item.run, owner or None, project.journal.shared)
 
 

@@ -12,9 +12,9 @@ from folkmoot.coordination.moot import Moot
 if TYPE_CHECKING:
     from folkmoot.domain.entry import Entry
     from folkmoot.domain.sinks import SinkSettings
-    from folkmoot.engine.collaboration import Control
+    from folkmoot.engine.collaboration import WorkSessionControl
     from folkmoot.engine.local import LocalEngine
-    from folkmoot.orchestration.kit import Kits
+    from folkmoot.orchestration.kit import ToolsetFactory
     from folkmoot.ports import Filter
     from folkmoot.views.conversations import Conversation
     from folkmoot.views.work_sessions import WorkRow
@@ -26,7 +26,7 @@ class Host(Protocol):
     @property
     def folder(self) -> Path: ...
 
-    def tools(self) -> Kits:
+    def tools(self) -> ToolsetFactory:
         """That agents have."""
         ...
 
@@ -58,8 +58,8 @@ class OpenProject(Moot):
         return LocalEngine(self.journal, self.clock)
 
     @property
-    def control(self) -> Control:
+    def control(self) -> WorkSessionControl:
         """Pause, resume and stop work sessions together with their runs."""
-        from folkmoot.engine.collaboration import Control
+        from folkmoot.engine.collaboration import WorkSessionControl
 
-        return Control(self.work_sessions, self.engine)
+        return WorkSessionControl(self.work_sessions, self.engine)

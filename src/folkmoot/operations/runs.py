@@ -10,11 +10,11 @@ from msgspec import Meta
 from folkmoot.domain.entry import Draft, Entry
 from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.trace import trace_url
-from folkmoot.engine.claims import holder
+from folkmoot.engine.claims import find_holder
 from folkmoot.engine.commands import CancelRun
 from folkmoot.engine.history import read_whole_history
-from folkmoot.engine.replay import Replayed, replay
-from folkmoot.engine.runs import find_run, run_list, runs_in
+from folkmoot.engine.replay import ReplayResult, replay_run
+from folkmoot.engine.runs import find_run, list_runs, list_runs_by_status
 from folkmoot.errors import BAD_VALUE, JournalDamaged, WrongUse
 from folkmoot.journal.codec import to_line
 from folkmoot.operations.actor import Actor
@@ -63,7 +63,9 @@ class ListRuns(Operation[RowPage[RunRow]]):
                 raise WrongUse(f"`after` names {self.after!r}, and this list has no such row", code=BAD_VALUE)
             before = last[0].started_at, last[0].began
         wanted = RunQuery(agent=self.agent, before=before, limit=self.limit and self.limit + 1)
-        rows = await (runs_in(journal, self.status, wanted) if self.status else run_list(journal, wanted))
+        rows = await (
+            list_runs_by_status(journal, self.status, wanted) if self.status else list_runs(journal, wanted)
+        )
         shown = rows[: self.limit or None]
         return RowPage(shown, shown[-1].run_id if len(rows) > len(shown) else "")
 
@@ -117,7 +119,7 @@ async def read_record(journal: Journal, name: str) -> RunRecord:
             drafts.append(entry.draft)
     except JournalDamaged as error:
         damage = str(error)
-    owner = await holder(journal, row.run_id) if row.status == "running" else ""
+    owner = await find_holder(journal, row.run_id) if row.status == "running" else ""
     return RunRecord(row, drafts, Result(row.run_id, drafts, unended=row.status), owner, damage)
 
 
@@ -233,7 +235,7 @@ class StopRun(Operation[RunState]):
         return RunState(id, "cancelled")
 
 
-class ReplayRun(Operation[Replayed]):
+class ReplayRun(Operation[ReplayResult]):
     """Let a run happen again from its journal, and compare entry by entry.
 
     The same program runs with the recorded answers of models, results of tools and words of people; nothing is asked,
@@ -247,10 +249,10 @@ class ReplayRun(Operation[Replayed]):
     reads = True
     id: RunName
 
-    async def run(self, project: OpenProject, actor: Actor) -> Replayed:
-        return await replay(project.journal, (await find_run(project.journal, self.id)).run_id)
+    async def run(self, project: OpenProject, actor: Actor) -> ReplayResult:
+        return await replay_run(project.journal, (await find_run(project.journal, self.id)).run_id)
 
-    def exit_code(self, output: Replayed) -> int:
+    def exit_code(self, output: ReplayResult) -> int:
         return 0 if output.equal else 1
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from folkmoot.engine.sinking import lag, move, standing
+from folkmoot.engine.sinking import count_lag, move_sink, read_sink_state
 from folkmoot.errors import NotFound
 from folkmoot.operations.actor import Actor
 from folkmoot.operations.operation import Http, Operation, OperationType, Spelling
@@ -40,8 +40,8 @@ class ListSinks(Operation[list[SinkRow]]):
     async def run(self, project: OpenProject, actor: Actor) -> list[SinkRow]:
         journal, rows = project.journal, []
         for name, sink in project.graph.settings.sinks.items():
-            at = await standing(journal, name)
-            left, status = await lag(journal, sink, at), "failing" if at.failed else "ok"
+            at = await read_sink_state(journal, name)
+            left, status = await count_lag(journal, sink, at), "failing" if at.failed else "ok"
             rows.append(SinkRow(name, name, status, sink.kind, at.seq, left, at.failed or None))
         return rows
 
@@ -75,7 +75,7 @@ class MoveSink(Operation[SinkPlace]):
             raise NotFound(
                 f"there is no sink {self.id!r}; there are {', '.join(known) or 'none'}", code="sink_not_found"
             )
-        return SinkPlace(self.id, await move(project.journal, project.clock, self.id, self.to))
+        return SinkPlace(self.id, await move_sink(project.journal, project.clock, self.id, self.to))
 
 
 OPERATIONS: tuple[OperationType, ...] = (ListSinks, MoveSink)

@@ -21,7 +21,7 @@ from folkmoot.domain.rules import Caller, Rule, fits
 from folkmoot.domain.sources import SECRET_PATHS
 from folkmoot.domain.value import Value
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.kit import Kit, Kits, Reach, is_strict
+from folkmoot.orchestration.kit import InheritedLimits, SessionToolset, ToolsetFactory, is_strict
 from folkmoot.orchestration.runtime_tools import ARTIFACT_READ, ASKING_AGENTS, PLAN_UPDATE
 from folkmoot.session.gate import judge
 from folkmoot.session.state import Brief
@@ -36,8 +36,8 @@ FORMULA = (
 )
 
 
-def policy_for(
-    graph: Graph, agent: Agent, kit: Kit, *, above: Approver = "human", behavior: int = BEHAVIOR
+def build_policy(
+    graph: Graph, agent: Agent, kit: SessionToolset, *, above: Approver = "human", behavior: int = BEHAVIOR
 ) -> Policy:
     """`above` is the agent that could be asked for a word, if any. A person is always the last to be asked, because
     they pass nothing on."""
@@ -62,21 +62,21 @@ def policy_for(
     )
 
 
-def planned(plan: Plan) -> frozenset[str]:
+def hash_planned_calls(plan: Plan) -> frozenset[str]:
     """The calls that a plan names, each by its hash."""
     calls = (call for step in plan.steps for call in step.tool_calls)
     return frozenset(fingerprint(ToolCall("", wire_name(call.name), call.arguments)) for call in calls)
 
 
-def brief_for(run: Run, inv: Invocation) -> Brief:
+def build_brief(run: Run, inv: Invocation) -> Brief:
     """For the agent's own session, or for the one in which it is asked again."""
-    return brief_with(run, inv, run.kit(inv))
+    return build_brief_with(run, inv, run.kit(inv))
 
 
-def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
+def build_brief_with(run: Run, inv: Invocation, kit: SessionToolset) -> Brief:
     return Brief(
         agent=inv.agent,
-        toolset=_toolset(kit, run.step.policy),
+        toolset=_restrict_toolset(kit, run.step.policy),
         run=run.id,
         session=inv.session,
         span=inv.span,
@@ -85,7 +85,7 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
         before=inv.before,
         turns_before=inv.turns_before,
         part=inv.cause if inv.cause in PARTS else "",
-        policy=_policy(run, inv, kit),
+        policy=_find_session_policy(run, inv, kit),
         hops=inv.thread.hops,
         aloud=run.errand.aloud and inv.last and not inv.agent.handoff,
         trace=run.trace,
@@ -93,7 +93,7 @@ def brief_with(run: Run, inv: Invocation, kit: Kit) -> Brief:
     )
 
 
-def _toolset(kit: Kit, step: StepPolicy) -> Kit:
+def _restrict_toolset(kit: SessionToolset, step: StepPolicy) -> SessionToolset:
     """Only what the step of a plan may use is offered."""
     if step.tools is None and step.acting is None:
         return kit
@@ -101,30 +101,30 @@ def _toolset(kit: Kit, step: StepPolicy) -> Kit:
     return replace(kit, offered=(*tools, *kit.exits))
 
 
-def _policy(run: Run, inv: Invocation, kit: Kit) -> Policy:
+def _find_session_policy(run: Run, inv: Invocation, kit: SessionToolset) -> Policy:
     """Made once for all sessions with the same kit; only what a session begins with is its own."""
-    own, taint, above, behavior = run.kit(inv), inv.taint(run), _above(run, inv), run.behavior
+    own, taint, above, behavior = run.kit(inv), inv.taint(run), _find_approver(run, inv), run.behavior
     key, policies = (id(own), above, behavior), run.kits.policies
     if kit is not own:  # a part of an agent's work has a kit without them
         known = replace(kit, agents=own.agents, brought=own.brought)
-        policy = policy_for(run.graph, inv.agent, known, above=above, behavior=behavior)
+        policy = build_policy(run.graph, inv.agent, known, above=above, behavior=behavior)
     elif key in policies:
         policy = policies[key]
     else:
-        policy = policies[key] = policy_for(run.graph, inv.agent, own, above=above, behavior=behavior)
+        policy = policies[key] = build_policy(run.graph, inv.agent, own, above=above, behavior=behavior)
     if not taint and run.step.policy == _ANY_STEP:
         return policy
     return replace(policy, taint=taint, step=run.step.policy)
 
 
-def _above(run: Run, inv: Invocation) -> Approver:
+def _find_approver(run: Run, inv: Invocation) -> Approver:
     """Who could be asked for a word: the agent that waits for it, or the lead of its team."""
     if inv.cause == "member" and inv.parent in run.leads:
         return "lead"
     return "parent" if inv.parent in run.under_way else "human"
 
 
-def opening(run: Run, inv: Invocation) -> SessionStarted:
+def build_session_started(run: Run, inv: Invocation) -> SessionStarted:
     return SessionStarted(
         inv.agent.file,
         inv.prompt(run),
@@ -166,12 +166,12 @@ class Explanation(Value, omit_defaults=False):
 
 
 def explain(
-    graph: Graph, kits: Kits, agent: Agent, tool: str = "", call: ToolCall | None = None
+    graph: Graph, kits: ToolsetFactory, agent: Agent, tool: str = "", call: ToolCall | None = None
 ) -> Explanation:
     """Everything that an agent is offered as the root of a run, or one tool of it, or one call."""
-    kit = kits.of(agent, Reach(strict=is_strict(graph, agent)))
+    kit = kits.of(agent, InheritedLimits(strict=is_strict(graph, agent)))
     tool = graph.tool_name(tool)
-    policy = policy_for(graph, agent, kit)
+    policy = build_policy(graph, agent, kit)
     allowlist = graph.settings.orchestration.sub_agent_tool_allowlist
     allowed = None if allowlist is None else kits.on_the_wire(allowlist) | {*kit.agents}
     tools = tuple(
@@ -179,19 +179,23 @@ def explain(
             tool=spec.name,
             access=spec.access,
             effect=spec.effect,
-            because=_because(agent, kit, policy, spec),
+            because=_describe_tool_origin(agent, kit, policy, spec),
             allowlisted=allowed is None or spec.name in allowed,
-            rules=tuple(_rules(policy, spec)),
-            beyond="; ".join(_beyond(policy, spec)),
+            rules=tuple(_describe_rules(policy, spec)),
+            beyond="; ".join(_describe_gate_checks(policy, spec)),
         )
         for spec in kit.tools
         if spec.name in (tool, wire_name(tool)) or not tool
     )
-    decision, reason = _decided(kit, policy, replace(call, tool=wire_name(tool))) if call else (None, None)
+    decision, reason = (
+        _decide_call(kit, policy, replace(call, tool=wire_name(tool))) if call else (None, None)
+    )
     return Explanation(agent.file, FORMULA, tools, tuple(spec.name for spec in kit.exits), decision, reason)
 
 
-def _decided(kit: Kit, policy: Policy, call: ToolCall) -> tuple[Literal["allow", "ask", "refuse"], str]:
+def _decide_call(
+    kit: SessionToolset, policy: Policy, call: ToolCall
+) -> tuple[Literal["allow", "ask", "refuse"], str]:
     spec = next((spec for spec in kit.tools if spec.name == call.tool), None)
     if spec is None:
         return "refuse", f"not_offered: the agent has no tool {call.tool!r}"
@@ -204,7 +208,7 @@ def _decided(kit: Kit, policy: Policy, call: ToolCall) -> tuple[Literal["allow",
             return "refuse", f"{refused.code}: {refused.reason}"
 
 
-def _because(agent: Agent, kit: Kit, policy: Policy, spec: ToolSpec) -> str:
+def _describe_tool_origin(agent: Agent, kit: SessionToolset, policy: Policy, spec: ToolSpec) -> str:
     if spec.name in kit.agents:
         return f"{agent.file} names {kit.agents[spec.name].file} in `agents`"
     wires = {wire_name(name): name for name in agent.tools}
@@ -215,15 +219,15 @@ def _because(agent: Agent, kit: Kit, policy: Policy, spec: ToolSpec) -> str:
     return f"{agent.file} names {named!r} in `tools`"
 
 
-def _rules(policy: Policy, spec: ToolSpec) -> Iterator[str]:
+def _describe_rules(policy: Policy, spec: ToolSpec) -> Iterator[str]:
     for number, rule in enumerate(policy.rules, start=1):
         bare = replace(rule, arguments={}, hash=None)
         if fits(bare, policy.caller, ToolCall("", spec.name), spec):
             reason = f" ({rule.reason})" if rule.reason else ""
-            yield f"rule {number}: {_condition(rule)}{rule.decision}{reason}"
+            yield f"rule {number}: {_describe_condition(rule)}{rule.decision}{reason}"
 
 
-def _condition(rule: Rule) -> str:
+def _describe_condition(rule: Rule) -> str:
     wanted = []
     for path, match in rule.arguments.items():
         named = msgspec.to_builtins(match).items()
@@ -233,7 +237,7 @@ def _condition(rule: Rule) -> str:
     return f"if {' and '.join(wanted)}: " if wanted else ""
 
 
-def _beyond(policy: Policy, spec: ToolSpec) -> Iterator[str]:
+def _describe_gate_checks(policy: Policy, spec: ToolSpec) -> Iterator[str]:
     acts = spec.access != "read"
     if acts and policy.needs_task:
         yield "refused until the agent has a task in progress"

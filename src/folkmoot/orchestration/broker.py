@@ -15,15 +15,15 @@ from folkmoot.domain.errand import Block
 from folkmoot.domain.sources import Sources
 from folkmoot.domain.spans import child_span
 from folkmoot.domain.team_events import TeamBroadcast, TeamCalled
-from folkmoot.orchestration.history import Readings
+from folkmoot.orchestration.history import ReadSources
 from folkmoot.orchestration.log import Place, RunLog
-from folkmoot.orchestration.stamp import stamp_of
+from folkmoot.orchestration.stamp import summarize_work
 
 LEAD = "lead"
 
 
 class Broker:
-    def __init__(self, log: RunLog, readings: Readings, team: str, members: Sequence[str]) -> None:
+    def __init__(self, log: RunLog, readings: ReadSources, team: str, members: Sequence[str]) -> None:
         """`team` is the team's span; `members` are the names of their seats, such as `member:coder`."""
         self._log = log
         self._readings = readings
@@ -47,10 +47,10 @@ class Broker:
             called = self._call(place.agent, seat, cycle, fits)
             self._log.note(place, called)
         return [
-            _diagnostic(said, place.agent)
+            _render_dropped(said, place.agent)
             if said.order in called.dropped
             else replace(
-                _section(said),
+                _render_broadcast(said),
                 runtime=self._stamp(sender, said),
                 sources=self.read_by(sender, self._cycle(said)),
             )
@@ -88,12 +88,12 @@ class Broker:
         unread = [said for sender, said in self.transcript() if sender != seat and said.order not in read]
         dropped, text = [], ""
         for said in unread:
-            longer = text + _section(said).text
+            longer = text + _render_broadcast(said).text
             if fits(longer):
                 text = longer
             else:
                 dropped.append(said.order)
-                text += _diagnostic(said, name).text
+                text += _render_dropped(said, name).text
         reads = tuple(said.order for said in unread)
         return TeamCalled(member_id=name, cycle=cycle, reads=reads, dropped=tuple(dropped))
 
@@ -115,20 +115,20 @@ class Broker:
         if seat == LEAD or said.kind == "failure":
             return ""
         part = self.span(seat, self._cycle(said))
-        return str(stamp_of(self._log, part, *self.elsewhere.get(part, ())))
+        return str(summarize_work(self._log, part, *self.elsewhere.get(part, ())))
 
     def _past(self, seat: str, cycle: int) -> Sequence[Event]:
         return self._log.of(self.span(seat, cycle))
 
 
-def _section(said: TeamBroadcast) -> Block:
+def _render_broadcast(said: TeamBroadcast) -> Block:
     left = said.terminal and said.kind == "update"
     notice = f"\n\n{said.member_id} has left the team and can no longer be reached." if left else ""
     text = f"### {said.member_id}: {said.kind} {said.order}\n\n{said.message}{notice}"
     return Block("broadcast", text, said.member_id)
 
 
-def _diagnostic(said: TeamBroadcast, reader: str) -> Block:
+def _render_dropped(said: TeamBroadcast, reader: str) -> Block:
     text = (
         f"### {said.member_id}: {said.kind} {said.order}\n\nThis broadcast of {len(said.message)} characters was "
         f"dropped: it would overflow the context of {reader}."

@@ -24,18 +24,18 @@ from folkmoot.domain.spans import child_span
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed, WrongUse
 from folkmoot.orchestration.invocation import Invocation
-from folkmoot.orchestration.kit import CUSTOM, Reach, path_to
-from folkmoot.orchestration.questions import ParentExchange, exchanged
+from folkmoot.orchestration.kit import CUSTOM, InheritedLimits, describe_call_path
+from folkmoot.orchestration.questions import ParentExchange, list_parent_exchanges
 from folkmoot.orchestration.runtime_tools import (
     CALL_AGENT,
     CALL_AGENTS_PARALLEL,
-    Definition,
+    AgentDefinition,
     Mission,
     read_mission,
     read_missions,
 )
-from folkmoot.orchestration.stamp import Stamp, shortened, stamp_of
-from folkmoot.orchestration.transfer import AgentCaller, reach_of_called, staged
+from folkmoot.orchestration.stamp import WorkSummary, shorten_claims, summarize_work
+from folkmoot.orchestration.transfer import AgentCaller, build_called_limits, describe_failed_stage
 from folkmoot.ports import Site
 from folkmoot.session.record import cut
 from folkmoot.session.steps import Parked
@@ -54,7 +54,7 @@ _AROUND = 128
 """Bytes around the results of several."""
 
 
-class Returned(Value, rename=None, omit_defaults=False):
+class AgentCallResult(Value, rename=None, omit_defaults=False):
     success: bool
     result: str | UnsetType
     session_id: str
@@ -73,7 +73,7 @@ class Returned(Value, rename=None, omit_defaults=False):
     asked_you: tuple[ParentExchange, ...] | UnsetType = UNSET
     """What the agent asked its caller meanwhile, and was told."""
 
-    def counted(self, work: Stamp | CacheHit) -> Returned:
+    def counted(self, work: WorkSummary | CacheHit) -> AgentCallResult:
         """With what was really done for it."""
         return replace(self, tool_calls=work.tool_calls, not_returned=work.not_returned or UNSET)
 
@@ -91,11 +91,11 @@ class AgentCalls(AgentCaller, frozen=True):
         asked = read_missions(call)
         gate = asyncio.Semaphore(asked.max_concurrency)
 
-        async def one(number: int, given: Any) -> Returned:
+        async def one(number: int, given: Any) -> AgentCallResult:
             try:
                 mission = read_mission(given)
             except WrongUse as wrong:
-                return Returned(success=False, result=str(wrong), session_id="", error=str(wrong))
+                return AgentCallResult(success=False, result=str(wrong), session_id="", error=str(wrong))
             async with gate:
                 return await self._fulfil(mission, child_span(site.below, "mission", number))
 
@@ -115,7 +115,7 @@ class AgentCalls(AgentCaller, frozen=True):
         """Bytes of one tool result that the caller reads."""
         return self.inv.agent.tuning.tool_response_max_bytes
 
-    def _fitted(self, returned: Returned, limit: int) -> Returned:
+    def _fitted(self, returned: AgentCallResult, limit: int) -> AgentCallResult:
         """A result that is too long is cut and kept, so that what is around it stays whole."""
         over = len(msgspec.json.encode(returned)) - limit
         if over <= 0 or not returned.result:
@@ -125,7 +125,7 @@ class AgentCalls(AgentCaller, frozen=True):
         shown = cut(whole, max(0, len(whole) - over - _NOTE), artifact)
         return replace(returned, result=shown, artifact=returned.artifact or artifact)
 
-    def _fitted_together(self, results: list[Returned]) -> list[Returned]:
+    def _fitted_together(self, results: list[AgentCallResult]) -> list[AgentCallResult]:
         """Together they may be as long as one tool result; if they are longer, each has an equal part.
 
         What failed says so once: a caller must be able to read twenty failures with the tokens that are left.
@@ -136,7 +136,7 @@ class AgentCalls(AgentCaller, frozen=True):
             return results
         return [self._fitted(returned, room // len(results)) for returned in results]
 
-    async def _fulfil(self, asked: Mission, span: str) -> Returned:
+    async def _fulfil(self, asked: Mission, span: str) -> AgentCallResult:
         named = asked.specialist if not asked.agent_definition else None
         if named and named not in self.run.kit(self.inv).callable:
             return self._unknown(named, span)
@@ -153,33 +153,33 @@ class AgentCalls(AgentCaller, frozen=True):
         except Exception as error:  # what breaks one child must not take its siblings' results along
             return self._not_begun(child, str(error), type(error).__name__)
 
-    async def _perform(self, child: Invocation, custom: bool, key: str = "") -> Returned:
+    async def _perform(self, child: Invocation, custom: bool, key: str = "") -> AgentCallResult:
         run = self.run
         why, kind = self.objection(child)
         if why:
             return self._not_begun(child, why, kind)
         outcome = await self.spawn(child, custom=custom)
         if outcome.failed:
-            where = path_to(run.graph, child.agent, child.reach)
-            error, kind = f"{where}: {staged(run, outcome, child)}", outcome.stop_reason
+            where = describe_call_path(run.graph, child.agent, child.reach)
+            error, kind = f"{where}: {describe_failed_stage(run, outcome, child)}", outcome.stop_reason
             self.failed(child, error, kind)
-            work = stamp_of(run.log, child.span)
+            work = summarize_work(run.log, child.span)
             return self._error(child, error, kind, self.steps_taken(child)).counted(work)
         text, artifact = await self._summarized(child, outcome.report.content or "No result")
-        asked = exchanged(run, child)
+        asked = list_parent_exchanges(run, child)
         key = "" if asked else key  # what its caller told it is no part of the key
         steps, stamp = self.completed(child, key, run.keep(text.encode()) if key else "")
-        return Returned(
+        return AgentCallResult(
             success=True,
             result=text,
             session_id=child.session,
             steps_taken=steps,
-            claims=shortened(outcome.report.claims) or UNSET,
+            claims=shorten_claims(outcome.report.claims) or UNSET,
             artifact=artifact or UNSET,
             asked_you=asked or UNSET,
         ).counted(stamp)
 
-    async def _recalled(self, child: Invocation, key: str) -> Returned | None:
+    async def _recalled(self, child: Invocation, key: str) -> AgentCallResult | None:
         """A call that has begun is gone on with; one that was answered from the cache is answered the same."""
         run = self.run
         if any(isinstance(event, SubAgentSpawned) for event in run.log.of(child.span)):
@@ -195,9 +195,9 @@ class AgentCalls(AgentCaller, frozen=True):
             hit = CacheHit(child.span, key, found.session, found.artifact, *counted, found.sources)
             run.log.once(self.inv.place, hit)
         text = (await run.artifact(hit.artifact)).decode()
-        return Returned(True, text, hit.session, hit.steps_taken, cached=True).counted(hit)
+        return AgentCallResult(True, text, hit.session, hit.steps_taken, cached=True).counted(hit)
 
-    def _unknown(self, specialist: str, span: str) -> Returned:
+    def _unknown(self, specialist: str, span: str) -> AgentCallResult:
         """The model's word for it never gets into an id."""
         agents = self.run.graph.agents
         above = {agents[file].id for file in {self.inv.agent.file, *self.inv.reach.above} if file in agents}
@@ -211,13 +211,13 @@ class AgentCalls(AgentCaller, frozen=True):
             error, kind = f"there is no specialist {specialist!r}; there are: {names}", "UnknownSpecialist"
         return self._not_begun(self._child(Mission(mission=""), span), error, kind)
 
-    def _not_begun(self, child: Invocation, why: str, kind: str) -> Returned:
+    def _not_begun(self, child: Invocation, why: str, kind: str) -> AgentCallResult:
         error = f"Sub-agent execution failed: {why}"
         self.refused(child, error, kind)
         return self._error(child, error, kind)
 
-    def _error(self, child: Invocation, error: str, kind: str, steps: int = 0) -> Returned:
-        return Returned(False, error, child.session, steps, error=error, error_type=kind)
+    def _error(self, child: Invocation, error: str, kind: str, steps: int = 0) -> AgentCallResult:
+        return AgentCallResult(False, error, child.session, steps, error=error, error_type=kind)
 
     def _key(self, child: Invocation, asked: Mission) -> str:
         """Everything that the result depends on: all agent files, the child, its tools, its mission."""
@@ -237,7 +237,7 @@ class AgentCalls(AgentCaller, frozen=True):
         )
         request = f"Summarise the report in at most {settings.summary_max_length} characters."
         asked = child.child(run, agent, "sub", child_span(child.span, "summary"))
-        asked = replace(asked.asked(request, f"summary of {child.agent.id}"), reach=Reach(only=()))
+        asked = replace(asked.asked(request, f"summary of {child.agent.id}"), reach=InheritedLimits(only=()))
         outcome = await run.start(asked.with_blocks(Block("report", text, child.agent.id)))
         summary = outcome.report.content
         if outcome.failed or len(summary) >= len(text):
@@ -265,12 +265,12 @@ class AgentCalls(AgentCaller, frozen=True):
         agent = replace(agent, tuning=tuning)
         title = asked.mission.strip().partition("\n")[0][:80]
         child = inv.child(run, agent, "sub", span).asked(asked.mission, title)
-        reach = reach_of_called(run, child)
+        reach = build_called_limits(run, child)
         if agent.id == CUSTOM and agent.file not in run.graph.agents:
             reach = replace(reach, only=self._only(asked.agent_definition))
         return replace(child, reach=reach)
 
-    def _made_up(self, definition: Definition | None) -> Agent:
+    def _made_up(self, definition: AgentDefinition | None) -> Agent:
         """With the model and the options of its caller, or of the profile that the settings name."""
         caller, graph = self.inv.agent, self.run.graph
         profile = graph.agents.get(graph.settings.orchestration.sub_agent_profile or "", caller)
@@ -286,7 +286,7 @@ class AgentCalls(AgentCaller, frozen=True):
             agents=caller.agents,
         )
 
-    def _only(self, definition: Definition | None) -> tuple[str, ...]:
+    def _only(self, definition: AgentDefinition | None) -> tuple[str, ...]:
         """Whatever is asked for, nobody gets more than its caller has."""
         kit = self.run.kit(self.inv)
         has = [spec.name for spec in kit.tools]

@@ -84,7 +84,7 @@ class RunHistory(list[Draft]):
         return any(isinstance(draft.event, events) for draft in self)
 
 
-class Readings:
+class ReadSources:
     """Everything that was read that nobody vouches for or that must not get out, with where; what an agent says is
     based on all that was read below its span."""
 
@@ -118,7 +118,7 @@ class EvidenceLedger:
             self.results[event.evidence] = minted(span, event)
 
 
-class Chat(msgspec.Struct, eq=False):
+class FollowUpSession(msgspec.Struct, eq=False):
     """One conversation that can be taken up again."""
 
     session: str
@@ -135,19 +135,19 @@ class Chat(msgspec.Struct, eq=False):
     """One question at a time: each answer knows the one before."""
 
 
-class Chats:
+class FollowUpSessions:
     """Finished children that are kept to be asked again. Who asks is known by the span of its conversation: the same in
     each cycle of a team and in each clarification."""
 
     takes: ClassVar[tuple[type[Event], ...]] = (SessionFrozen, ClarificationAsked, SessionDestroyed)
 
     def __init__(self) -> None:
-        self._chats: dict[str, Chat] = {}
+        self._chats: dict[str, FollowUpSession] = {}
 
     def fold(self, span: str, event: Event) -> None:
         match event:
             case SessionFrozen():
-                self._chats[event.session] = Chat(
+                self._chats[event.session] = FollowUpSession(
                     event.session, event.agent, caller(span), [span], event.turns_remaining
                 )
             case ClarificationAsked():
@@ -155,7 +155,7 @@ class Chats:
             case SessionDestroyed():
                 self._chats[event.session].live = False
 
-    def find(self, asker: str, named: str) -> Chat | None:
+    def find(self, asker: str, named: str) -> FollowUpSession | None:
         """Whom the session at a span means: by its own id, or by its agent's while only one of that agent is kept."""
         holder = conversation(asker)
         own = [chat for chat in self._chats.values() if chat.holder == holder]
@@ -166,11 +166,11 @@ class Chats:
                 return meant[0]
         return None
 
-    def get(self, session: str) -> Chat | None:
+    def get(self, session: str) -> FollowUpSession | None:
         """A chat by its own id, live or not."""
         return self._chats.get(session)
 
-    def held_by(self, span: str) -> list[Chat]:
+    def held_by(self, span: str) -> list[FollowUpSession]:
         """The live ones that the session at this span may ask, in the order of their places in the run."""
         if not self._chats:
             return []
@@ -178,7 +178,7 @@ class Chats:
         held = (chat for chat in self._chats.values() if chat.live and chat.holder == holder)
         return sorted(held, key=lambda chat: chat.spans[0])
 
-    def held_in(self, span: str) -> list[Chat]:
+    def held_in(self, span: str) -> list[FollowUpSession]:
         """Those that an agent may ask, and if it is a team, those that its members may ask, and theirs."""
         members = {
             chat.holder
@@ -195,7 +195,7 @@ class Chats:
         return (clarification_tool(tuple(chat.session for chat in held)),) if held else ()
 
 
-def heard_before(drafts: Iterable[Draft], above: str, span: str, tools: frozenset[str]) -> Sources:
+def find_legacy_sources(drafts: Iterable[Draft], above: str, span: str, tools: frozenset[str]) -> Sources:
     """What one of these tools gave below a span before another began there. For runs of 0.1.0, which recorded no
     sources: resumed and replayed, they decide as they did."""
     inside = f"{above}/"

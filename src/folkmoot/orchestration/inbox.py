@@ -36,7 +36,7 @@ PATIENCE = 100
 the end of one work and the beginning of the next."""
 
 
-class WaitingRoom:
+class IdleMonitor:
     """`with room:` stands around whatever does not wait: as long as that lasts, the run does more than wait."""
 
     def __init__(self, *, stay: bool = False) -> None:
@@ -108,17 +108,17 @@ class WaitingRoom:
                 told.set_exception(Parked((id,)))
 
 
-Answerer = Callable[[Item], Awaitable[Reply | None]]
+ItemHandler = Callable[[Item], Awaitable[Reply | None]]
 """Somebody who is there now. None: they do not want to say anything yet."""
 
 NOBODY = "approval_timeout"
 EXPIRED = "approval_expired"
 
 
-class Attendance(msgspec.Struct, frozen=True, kw_only=True):
+class InboxOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Who is there while a run runs."""
 
-    answer: Answerer | None = None
+    answer: ItemHandler | None = None
     stay: bool = False
     """Wait for what others leave in the inbox, however long it takes, instead of parking."""
 
@@ -148,7 +148,7 @@ class Inbox:
         self,
         run: str,
         log: RunLog,
-        attendance: Attendance,
+        attendance: InboxOptions,
         *,
         deny: bool,
         clock: Clock | None = None,
@@ -159,7 +159,7 @@ class Inbox:
         self._run = run
         self._log = log
         self._answer = attendance.answer
-        self.room = WaitingRoom(stay=attendance.stay)
+        self.room = IdleMonitor(stay=attendance.stay)
         self._denies = deny and not attendance.answer and not attendance.stay
         """Nobody is there, and the project wants that taken for a no."""
         self._sessions: dict[str, Callable[[Event], None]] = {}
@@ -266,7 +266,7 @@ class Inbox:
             await self.answered(id)
         return self.items[id]
 
-    async def _asked_or_answered(self, item: Item, answer: Answerer) -> None:
+    async def _asked_or_answered(self, item: Item, answer: ItemHandler) -> None:
         """Ask whoever is there, one thing at a time, until they or anybody else said something."""
         asking = asyncio.ensure_future(self._asked(item, answer))
         waiting = asyncio.ensure_future(self.room.wait(item.id))
@@ -280,7 +280,7 @@ class Inbox:
             waiting.cancel()
             await asyncio.gather(asking, waiting, return_exceptions=True)
 
-    async def _asked(self, item: Item, answer: Answerer) -> None:
+    async def _asked(self, item: Item, answer: ItemHandler) -> None:
         with self.room:
             async with self._one_by_one:
                 reply = await answer(item)

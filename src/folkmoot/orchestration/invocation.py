@@ -23,10 +23,10 @@ from folkmoot.domain.team_events import Thread
 from folkmoot.domain.trace import Passing, passing
 from folkmoot.domain.value import Value
 from folkmoot.errors import ModelFailed
-from folkmoot.orchestration.history import Chats, EvidenceLedger, Readings, heard_before
+from folkmoot.orchestration.history import EvidenceLedger, FollowUpSessions, ReadSources, find_legacy_sources
 from folkmoot.orchestration.inbox import Inbox
-from folkmoot.orchestration.kit import FACING, Kit, Kits, Reach
-from folkmoot.orchestration.ledger import Ledger, StepAccount
+from folkmoot.orchestration.kit import FACING, InheritedLimits, SessionToolset, ToolsetFactory
+from folkmoot.orchestration.ledger import BudgetLedger, StepAccount
 from folkmoot.orchestration.log import Fold, Place, RunLog
 from folkmoot.orchestration.other_runs import ResultCache, Traffic
 from folkmoot.ports import Clock, Hear, Models, Tools
@@ -34,7 +34,7 @@ from folkmoot.session.run import Session
 from folkmoot.session.state import Brief, State
 
 
-def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str, fence: bool = False) -> str:
+def wrap_request(original: str, blocks: Sequence[Block], *, seed: str, span: str, fence: bool = False) -> str:
     """The request alone if nothing was added to it, unless `fence`; otherwise a block for it and for each addition.
 
     Without a request it is the next message of a conversation that began with one: the blocks alone.
@@ -43,17 +43,17 @@ def enveloped(original: str, blocks: Sequence[Block], *, seed: str, span: str, f
         return original
     every = (Block("original_user_request", original), *blocks) if original else (*blocks,)
     said = "\n".join(block.text for block in every)
-    return "\n".join(_fenced(block, _nonce(said, seed, span, n)) for n, block in enumerate(every))
+    return "\n".join(_fence_block(block, _draw_nonce(said, seed, span, n)) for n, block in enumerate(every))
 
 
-def _fenced(block: Block, nonce: str) -> str:
+def _fence_block(block: Block, nonce: str) -> str:
     mark = f"{block.tag}__{nonce}"
     said_by = f' agent="{block.agent}"' if block.agent else ""
     stamp = f' runtime="{block.runtime}"' if block.runtime else ""
     return f"<{mark}{said_by}{stamp}>\n{block.text}\n</{mark}>"
 
 
-def _nonce(said: str, seed: str, span: str, number: int) -> str:
+def _draw_nonce(said: str, seed: str, span: str, number: int) -> str:
     """Drawn again while it occurs in what is said: nobody can close a block from inside."""
     again = 0
     while (nonce := draw(seed, span, "nonce", number, again)) in said:
@@ -61,14 +61,14 @@ def _nonce(said: str, seed: str, span: str, number: int) -> str:
     return nonce
 
 
-HearSpan = Callable[[str, str], None]
+SpanTokenListener = Callable[[str, str], None]
 """Told the span and each piece of text a model gives there."""
 
 
-class Ear(msgspec.Struct, frozen=True):
+class TokenListeners(msgspec.Struct, frozen=True):
     """Who listens to a run."""
 
-    everything: HearSpan
+    everything: SpanTokenListener
     report: Callable[[], Hear] | None = None
     """Called whenever a model begins to say what is the report of the run; what it gives is told the pieces."""
 
@@ -79,23 +79,23 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     seed: str
     graph: Graph
-    kits: Kits
+    kits: ToolsetFactory
     models: Models
     tools: Tools
     clock: Clock
     log: RunLog
     keep: Callable[[bytes], str]
     artifact: Callable[[str], Awaitable[bytes]]
-    ledger: Ledger
+    ledger: BudgetLedger
     cache: ResultCache
     traffic: Traffic
     inbox: Inbox
-    ear: Ear | None = None
+    ear: TokenListeners | None = None
     label: str = ""
     """Of the place where it runs; empty where there is only one."""
-    chats: Chats = msgspec.field(default_factory=Chats)
+    chats: FollowUpSessions = msgspec.field(default_factory=FollowUpSessions)
     evidence: EvidenceLedger = msgspec.field(default_factory=EvidenceLedger)
-    readings: Readings = msgspec.field(default_factory=Readings)
+    readings: ReadSources = msgspec.field(default_factory=ReadSources)
     secrets: Secrets = NO_SECRETS
     step: StepAccount = msgspec.field(default_factory=StepAccount)
     """Of a plan, if the run carries one out."""
@@ -146,14 +146,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         if self.label:
             self.log.once(Place.of(self.log.drafts[0]), RunBound(label=self.label))
 
-    def kit(self, inv: Invocation) -> Kit:
+    def kit(self, inv: Invocation) -> SessionToolset:
         return self.offering(inv, self.kits.of(inv.agent, inv.reach, inv.cause))
 
-    def parts_kit(self, inv: Invocation) -> Kit:
+    def parts_kit(self, inv: Invocation) -> SessionToolset:
         """What the parts of its work share, for an agent that works by a plan."""
         return self.offering(inv, self.kits.of(inv.agent, inv.reach))
 
-    def offering(self, inv: Invocation, kit: Kit) -> Kit:
+    def offering(self, inv: Invocation, kit: SessionToolset) -> SessionToolset:
         """With what the caller brought along, for whoever speaks with the caller."""
         tools = self.errand.tools if inv.facing else ()
         return kit.beside(tools) if tools else kit
@@ -185,7 +185,7 @@ class Invocation(Value):
     before: tuple[Message, ...] = ()
     """The conversation that goes on, when a finished session is asked again."""
     turns_before: int = 0
-    reach: Reach = Reach()
+    reach: InheritedLimits = InheritedLimits()
     """Whom it may not call and which tools it may not have, because of those above it."""
     thread: Thread = Thread()
     """The conversation between agents that it takes part in."""
@@ -227,7 +227,7 @@ class Invocation(Value):
 
     def prompt(self, run: Run) -> str:
         fence = self.routed and run.behavior > 1
-        return enveloped(self.original, self.blocks, seed=run.seed, span=self.span, fence=fence)
+        return wrap_request(self.original, self.blocks, seed=run.seed, span=self.span, fence=fence)
 
     def child(self, run: Run, agent: Agent, cause: Cause, span: str = "") -> Invocation:
         """The same request for another agent, one step further down."""
@@ -262,7 +262,7 @@ class Invocation(Value):
         """What earlier parts of its work have read, before one at this span began."""
         if run.behavior > 1:
             return run.readings.within(self.span, outside=span)
-        return heard_before(run.log.drafts, self.span, span, run.kit(self).outside(run.graph))
+        return find_legacy_sources(run.log.drafts, self.span, span, run.kit(self).outside(run.graph))
 
     def _passed_on(self, run: Run, cause: Cause, span: str) -> Sources:
         """What its model had read when it asked for a child; whoever comes after it is told of all that it did."""

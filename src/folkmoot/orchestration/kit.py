@@ -45,7 +45,7 @@ _WRITTEN_BY_OTHERS = frozenset(("task_status", "task_list", "task_pick_backlog",
 """They show what other agents may have written."""
 
 
-class Reach(Value):
+class InheritedLimits(Value):
     """What a session inherits from those above it."""
 
     above: tuple[str, ...] = ()
@@ -61,12 +61,12 @@ class Reach(Value):
     work_dir: str = ""
     """Where the tools of a called agent, and of everything below it, work; empty: in the project."""
 
-    def below(self, agent: Agent) -> Reach:
+    def below(self, agent: Agent) -> InheritedLimits:
         """For whatever `agent` starts."""
         return replace(self, above=(*self.above, agent.file), only=None)
 
 
-class Kit(Toolset):
+class SessionToolset(Toolset):
     """What a session is offered, and what stands behind it."""
 
     agents: dict[str, Agent] = {}
@@ -91,12 +91,12 @@ class Kit(Toolset):
         )
         return frozenset(reaching) | ASKING_AGENTS | _WRITTEN_BY_OTHERS | {*self.agents} | self.brought
 
-    def with_exits(self, exits: tuple[ToolSpec, ...]) -> Kit:
+    def with_exits(self, exits: tuple[ToolSpec, ...]) -> SessionToolset:
         offered = (*self.tools, *exits)
         tokens = estimated_tokens(msgspec.json.encode(offered).decode())
         return replace(self, exits=exits, offered=offered, schema_tokens=tokens)
 
-    def beside(self, tools: Sequence[ToolSpec]) -> Kit:
+    def beside(self, tools: Sequence[ToolSpec]) -> SessionToolset:
         """With the tools that the caller of the run brings along. Only agents that speak with the caller have them:
         everybody else works for another agent, with what its own file names.
 
@@ -107,15 +107,15 @@ class Kit(Toolset):
         return replace(self, tools=(*self.tools, *more), brought=brought).with_exits(self.exits)
 
 
-def part_kit(tools: tuple[ToolSpec, ...], exits: tuple[ToolSpec, ...]) -> Kit:
+def build_part_toolset(tools: tuple[ToolSpec, ...], exits: tuple[ToolSpec, ...]) -> SessionToolset:
     """For a session that does a part of an agent's work."""
-    return Kit(tools).with_exits(exits)
+    return SessionToolset(tools).with_exits(exits)
 
 
-_OPEN, _STRICT = Reach(), Reach(strict=True)
+_OPEN, _STRICT = InheritedLimits(), InheritedLimits(strict=True)
 
 
-class Kits:
+class ToolsetFactory:
     """One kit per agent and reach, made once: the same objects every turn and every run, so that they are
     encoded once."""
 
@@ -123,19 +123,23 @@ class Kits:
         self._graph = graph
         self._tools = tools
         self._calling = graph.settings.orchestration.enable_agent_tool
-        self._kits: dict[tuple[str | Reach, ...], Kit] = {}
+        self._kits: dict[tuple[str | InheritedLimits, ...], SessionToolset] = {}
         self.policies: dict[tuple[int, Approver, int], Policy] = {}
         """What the gate goes by, by kit, who is above and the behavior of the run; a kit lives as long as this."""
 
-    def of(self, agent: Agent, reach: Reach = Reach(), cause: Cause = "") -> Kit:
+    def of(
+        self, agent: Agent, reach: InheritedLimits = InheritedLimits(), cause: Cause = ""
+    ) -> SessionToolset:
         """`cause`: who is asked again answers, and routes nowhere; only who was called has a parent to ask."""
         told = self._told(reach)
         key = (agent.file, cause, told)
         if key not in self._kits:
-            self._kits[key] = self._make(_as_started(agent, cause), told)
+            self._kits[key] = self._make(_restrict_agent(agent, cause), told)
         return self._kits[key]
 
-    def in_team(self, team: Agent, agent: Agent, cause: Cause, reach: Reach = Reach()) -> Kit:
+    def in_team(
+        self, team: Agent, agent: Agent, cause: Cause, reach: InheritedLimits = InheritedLimits()
+    ) -> SessionToolset:
         """A member broadcasts, or routes, and never reports; the lead broadcasts too, but in its last turn it can only
         report."""
         key = (team.file, cause, agent.file, self._told(reach))
@@ -152,7 +156,7 @@ class Kits:
             self._kits[key] = kit
         return self._kits[key]
 
-    def _told(self, reach: Reach) -> Reach:
+    def _told(self, reach: InheritedLimits) -> InheritedLimits:
         """Only what makes a difference to a kit."""
         if self._calling:
             return replace(reach, taint=(), work_dir="") if reach.taint or reach.work_dir else reach
@@ -171,18 +175,18 @@ class Kits:
         """Changes when any agent file does."""
         return sha256(msgspec.json.encode(self._graph.agents, order="deterministic")).hexdigest()
 
-    def _make(self, agent: Agent, reach: Reach) -> Kit:
+    def _make(self, agent: Agent, reach: InheritedLimits) -> SessionToolset:
         if reach.strict:
             agent = replace(agent, agents=(), destinations=())
         called = [self._graph.agents[file] for file in agent.agents]
         specs = [_as_tool(other) for other in called]
         calling = self._calling and not reach.strict
-        callable = callable_by(self._graph, agent, reach) if calling else {}
+        callable = find_callable_agents(self._graph, agent, reach) if calling else {}
         approved = self._graph.settings.orchestration.auto_approve
         missions = mission_tools(callable, approved=approved) if calling else ()
         tools = (*self._own(agent, reach), *specs, *missions)
         asks = called or agent.advisors or callable or writes(agent.tools)
-        kit = Kit(
+        kit = SessionToolset(
             tools=tuple(spec for spec in tools if reach.only is None or spec.name in reach.only),
             agents={spec.name: other for spec, other in zip(specs, called, strict=True)},
             callable=callable,
@@ -190,10 +194,10 @@ class Kits:
         )
         return kit.with_exits(self._exits(agent))
 
-    def _own(self, agent: Agent, reach: Reach) -> tuple[ToolSpec, ...]:
+    def _own(self, agent: Agent, reach: InheritedLimits) -> tuple[ToolSpec, ...]:
         messages: dict[str, ToolSpec] = {}
         if writes(agent.tools) and not reach.strict:
-            known = sorted(receivers(self._graph).items())
+            known = sorted(find_message_receivers(self._graph).items())
             messages = message_tools({name: other for name, other in known if other.file != agent.file})
         declared = tuple(each for name in agent.tools for each in self._named(name, messages))
         if reach.allowlist is None:
@@ -215,7 +219,7 @@ class Kits:
         return (final_report(agent), route(tuple((other.id, other.description) for other in destinations)))
 
 
-def _as_started(agent: Agent, cause: Cause) -> Agent:
+def _restrict_agent(agent: Agent, cause: Cause) -> Agent:
     if cause == "clarify":
         agent = replace(agent, destinations=())
     if cause == "sub":
@@ -239,7 +243,7 @@ def _as_tool(agent: Agent) -> ToolSpec:
     )
 
 
-def facing(graph: Graph, root: Agent) -> Iterator[Agent]:
+def list_client_facing(graph: Graph, root: Agent) -> Iterator[Agent]:
     """All that may come to speak with the caller of a run."""
     seen, queue = {root.file}, [root.file]
     while queue:
@@ -263,24 +267,24 @@ def named_agents(graph: Graph) -> dict[str, Agent]:
     return {agent.id if times[agent.id] == 1 else agent.file: agent for agent in graph.agents.values()}
 
 
-def callable_by(graph: Graph, agent: Agent, reach: Reach) -> dict[str, Agent]:
+def find_callable_agents(graph: Graph, agent: Agent, reach: InheritedLimits) -> dict[str, Agent]:
     """Every agent but the caller and those it runs below."""
     barred = {agent.file, *reach.above}
     return {name: other for name, other in named_agents(graph).items() if other.file not in barred}
 
 
-def receivers(graph: Graph) -> dict[str, Agent]:
+def find_message_receivers(graph: Graph) -> dict[str, Agent]:
     """Every agent that can be written to, by its name: who takes only JSON cannot read a message."""
     return {name: agent for name, agent in named_agents(graph).items() if agent.input.format != "json"}
 
 
-def name_in(graph: Graph, agent: Agent) -> str:
+def name_in_messages(graph: Graph, agent: Agent) -> str:
     """How an agent is called in messages; one that no file declares has only its id."""
-    named = (name for name, other in receivers(graph).items() if other.file == agent.file)
+    named = (name for name, other in find_message_receivers(graph).items() if other.file == agent.file)
     return next(named, agent.id)
 
 
-def path_to(graph: Graph, agent: Agent, reach: Reach) -> str:
+def describe_call_path(graph: Graph, agent: Agent, reach: InheritedLimits) -> str:
     """The ids of all agents from the root down to this one."""
     known = (graph.agents.get(file) for file in reach.above)
     return " -> ".join([*(other.id if other else CUSTOM for other in known), agent.id])

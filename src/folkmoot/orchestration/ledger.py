@@ -37,7 +37,7 @@ _ROUNDING = 1e-9
 _OWN = ("lead", "route", "handoff", "clarify", "cycle", "round", "executor")
 
 
-class Tally(msgspec.Struct):
+class SpendTally(msgspec.Struct):
     requests: int = 0
     tokens: int = 0
     usd: float = 0.0
@@ -46,7 +46,7 @@ class Tally(msgspec.Struct):
     """Agents called as tools from this very span."""
 
 
-class Scope(msgspec.Struct, frozen=True):
+class BudgetScope(msgspec.Struct, frozen=True):
     """One declared budget and the part of the run it holds for."""
 
     span: str
@@ -55,7 +55,7 @@ class Scope(msgspec.Struct, frozen=True):
     began: float
 
 
-class Ledger:
+class BudgetLedger:
     takes: ClassVar[tuple[type[Event], ...]] = (LlmRequest, LlmResponse, LlmFailed, SessionStarted)
 
     def __init__(self, limits: Limits, clock: Clock | None = None) -> None:
@@ -63,8 +63,8 @@ class Ledger:
         self._limits = limits
         self.turnstile = asyncio.Semaphore(limits.concurrent)
         self._clock = clock
-        self._scopes: dict[str, list[Scope]] = {}
-        self._tallies: defaultdict[str, Tally] = defaultdict(Tally)
+        self._scopes: dict[str, list[BudgetScope]] = {}
+        self._tallies: defaultdict[str, SpendTally] = defaultdict(SpendTally)
         self._reserved: dict[str, LlmRequest] = {}
         self._closing: dict[str, int] = {}
         """Tokens that the next request of a session will take at least: its conversation so far."""
@@ -76,7 +76,7 @@ class Ledger:
             return
         if any(scope.owner == owner for scope in self._scopes.get(span, ())):
             return  # a child that is asked again goes on with what it had
-        self._scopes.setdefault(span, []).append(Scope(span, budget, owner, self._began(since)))
+        self._scopes.setdefault(span, []).append(BudgetScope(span, budget, owner, self._began(since)))
 
     def fold(self, span: str, event: Event) -> None:
         match event:
@@ -114,7 +114,7 @@ class Ledger:
         if kind_of(span) in CALLED:
             if call_depth(span) >= self._limits.call_depth:
                 return f"call depth {self._limits.call_depth} (limits.callDepth)"
-            if self._tallies[_caller(span)].children >= self._limits.children_per_parent:
+            if self._tallies[_find_calling_conversation(span)].children >= self._limits.children_per_parent:
                 return f"{self._limits.children_per_parent} children per parent (limits.childrenPerParent)"
         for prefix in prefixes(span)[:-1]:
             for scope in self._scopes.get(prefix, ()):
@@ -150,7 +150,7 @@ class Ledger:
         for prefix in prefixes(span)[:-1]:
             self._tallies[prefix].descendants += 1
         if kind_of(span) in CALLED:
-            self._tallies[_caller(span)].children += 1
+            self._tallies[_find_calling_conversation(span)].children += 1
 
     def _spend(self, span: str, requests: int, tokens: int, usd: float) -> None:
         for prefix in prefixes(span):
@@ -159,10 +159,10 @@ class Ledger:
             tally.tokens += tokens
             tally.usd += usd
 
-    def _rooms(self, scope: Scope, span: str) -> Iterator[tuple[str, Room]]:
+    def _rooms(self, scope: BudgetScope, span: str) -> Iterator[tuple[str, Room]]:
         budget, spent, owner = scope.budget, self._tallies[scope.span], scope.owner
         # The last request belongs to whoever must say at the end what happened, and so do the tokens for it.
-        kept = 0 if _in_line(scope.span, span) else 1
+        kept = 0 if _is_own_work(scope.span, span) else 1
         if budget.requests is not None:
             left = budget.requests - spent.requests - kept
             yield "requests", Room(left, f"{budget.requests} requests of {owner}")
@@ -176,18 +176,18 @@ class Ledger:
             limit = f"{budget.wall:g} s wall time of {owner}"
             yield "seconds", Room(budget.wall - self._elapsed(scope, span, limit), limit)
 
-    def _elapsed(self, scope: Scope, span: str, limit: str) -> float:
+    def _elapsed(self, scope: BudgetScope, span: str, limit: str) -> float:
         """Seconds of a scope's wall time that are over."""
         return self._clock.monotonic() - scope.began if self._clock else 0.0
 
 
-def _in_line(scope: str, span: str) -> bool:
+def _is_own_work(scope: str, span: str) -> bool:
     """Whether a span stands in for the scope's own agent: itself, its route, its handoff, its team's lead, itself
     asked again or carrying out its own plan."""
     return all(kind in _OWN for kind, _ in steps_below(span, scope))
 
 
-def _caller(span: str) -> str:
+def _find_calling_conversation(span: str) -> str:
     """The conversation that calls: one limit holds for it, however often it is taken up again."""
     caller = calling_span(span)
     return parent_span(caller) if kind_of(caller) == "clarify" else caller

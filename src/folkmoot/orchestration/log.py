@@ -51,14 +51,14 @@ class Fold(Protocol):
     def fold(self, span: str, event: Event) -> None: ...
 
 
-async def _confirmed() -> None:
+async def _confirm_unshared() -> None:
     """Where nobody else can own it."""
 
 
 class Ownership(msgspec.Struct, frozen=True):
     """How this process owns a run."""
 
-    confirm: Callable[[], Awaitable[None]] = _confirmed
+    confirm: Callable[[], Awaitable[None]] = _confirm_unshared
     """Return when the run is certainly still owned here; raises `StaleOwner` if it is not."""
     lease: float = 0.0
     """Seconds for which it is owned without a renewal."""

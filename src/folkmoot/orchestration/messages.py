@@ -35,16 +35,22 @@ from folkmoot.domain.team_events import (
 from folkmoot.domain.text import storable
 from folkmoot.domain.value import Value
 from folkmoot.errors import OperationFailed, WrongUse
-from folkmoot.orchestration.invocation import Invocation, enveloped
-from folkmoot.orchestration.kit import name_in, receivers
-from folkmoot.orchestration.other_runs import LoopGuard, Sent
-from folkmoot.orchestration.runtime_tools import NEW, BroadcastRequest, Send, Spawn, read_arguments
-from folkmoot.orchestration.transfer import AgentCaller, reach_of_called
+from folkmoot.orchestration.invocation import Invocation, wrap_request
+from folkmoot.orchestration.kit import find_message_receivers, name_in_messages
+from folkmoot.orchestration.other_runs import LoopGuard, SentMessage
+from folkmoot.orchestration.runtime_tools import (
+    NEW,
+    BroadcastRequest,
+    SendRequest,
+    SpawnRequest,
+    read_arguments,
+)
+from folkmoot.orchestration.transfer import AgentCaller, build_called_limits
 from folkmoot.ports import Site
 from folkmoot.session.record import conversation, cut
 from folkmoot.session.steps import Parked
 
-A = TypeVar("A", Send, Spawn, BroadcastRequest)
+A = TypeVar("A", SendRequest, SpawnRequest, BroadcastRequest)
 _AROUND = 256
 """Bytes around each answer of a broadcast."""
 
@@ -65,15 +71,18 @@ class AgentMessage(Value):
     """The receiver works for the sender, and is no partner in a conversation."""
 
 
-class Correspondent(AgentCaller, frozen=True):
+class MessageSender(AgentCaller, frozen=True):
     """A session that writes to others."""
 
     async def write(self, call: ToolCall, site: Site) -> ToolResult:
         if call.tool == A2A_BROADCAST:
             return await self._broadcast(call, site)
         spawns = call.tool == A2A_SPAWN
-        asked = _read(call, Spawn) if spawns else _read(call, Send)
-        known, wanted = receivers(self.run.graph), asked.conversation_id if isinstance(asked, Send) else ""
+        asked = _parse_message_call(call, SpawnRequest) if spawns else _parse_message_call(call, SendRequest)
+        known, wanted = (
+            find_message_receivers(self.run.graph),
+            asked.conversation_id if isinstance(asked, SendRequest) else "",
+        )
         conversation = self._conversation(wanted, site)
         if asked.to not in known or not conversation:
             raise self._misled(asked.to, known, wanted)
@@ -83,8 +92,8 @@ class Correspondent(AgentCaller, frozen=True):
         return await self._deliver(message)
 
     async def _broadcast(self, call: ToolCall, site: Site) -> ToolResult:
-        asked = _read(call, BroadcastRequest)
-        known = receivers(self.run.graph)
+        asked = _parse_message_call(call, BroadcastRequest)
+        known = find_message_receivers(self.run.graph)
         stranger = next((name for name in asked.agents if name not in known), "")
         conversation = self._conversation(asked.conversation_id, site)
         if stranger or not conversation:
@@ -197,7 +206,7 @@ class Correspondent(AgentCaller, frozen=True):
                 case GuardLoopBlocked(span=blocked, reason=reason) if blocked == span:
                     return reason
         guard = LoopGuard(hops=settings.limits.a2a_hops)
-        sent = Sent(exchange.from_agent, exchange.to_agent, run.traffic.now(), exchange.hop)
+        sent = SentMessage(exchange.from_agent, exchange.to_agent, run.traffic.now(), exchange.hop)
         if exchange.hop:
             reason = await run.traffic.objection(guard, sent, span, run.log)
         else:
@@ -211,7 +220,7 @@ class Correspondent(AgentCaller, frozen=True):
 
     def _exchange(self, message: AgentMessage, session: str, turn: int) -> Exchange:
         run, inv = self.run, self.inv
-        thread, sender = inv.thread, name_in(run.graph, inv.agent)
+        thread, sender = inv.thread, name_in_messages(run.graph, inv.agent)
         main = thread.main and not message.spawns
         return Exchange(
             from_agent=sender,
@@ -236,7 +245,7 @@ class Correspondent(AgentCaller, frozen=True):
     ) -> Invocation:
         """The agent with the message at the end of what was said before: it has read what its sender has read."""
         run = self.run
-        reach = reach_of_called(run, child) if message.spawns else child.reach
+        reach = build_called_limits(run, child) if message.spawns else child.reach
         taint = joined(reach.taint, run.readings.within(*held))
         if run.behavior == 1 and not message.spawns:
             taint = reach.taint or (Source(f"what {exchange.from_agent} wrote"),)
@@ -272,11 +281,11 @@ class Correspondent(AgentCaller, frozen=True):
             and not any(precedes(event.span, answered) for answered in held)
         )
         blocks = (*dropped, Block("message", message.text, self.inv.agent.id))
-        return f"{lines}\n\n{enveloped('', blocks, seed=self.run.seed, span=message.span)}"
+        return f"{lines}\n\n{wrap_request('', blocks, seed=self.run.seed, span=message.span)}"
 
     def _held_before(self, message: AgentMessage) -> list[str]:
         """The spans in which the receiver answered the sender in this conversation before."""
-        pair = (name_in(self.run.graph, self.inv.agent), message.name, message.conversation)
+        pair = (name_in_messages(self.run.graph, self.inv.agent), message.name, message.conversation)
         answered = {
             draft.span
             for draft in self.run.log.drafts
@@ -288,7 +297,7 @@ class Correspondent(AgentCaller, frozen=True):
         return sorted(answered, key=in_order)
 
 
-def _read(call: ToolCall, form: type[A]) -> A:
+def _parse_message_call(call: ToolCall, form: type[A]) -> A:
     asked = read_arguments(call.arguments, form)
     if not asked.message.strip():
         raise WrongUse("message is empty")

@@ -21,7 +21,7 @@ PAIR_WINDOW = 60.0
 HOPS = 5
 
 
-class Sent(Value):
+class SentMessage(Value):
     """One message between two agents."""
 
     sender: str
@@ -39,7 +39,7 @@ class Sent(Value):
 class LoopGuard(Value):
     hops: int = HOPS
 
-    def objection(self, message: Sent, sent: Iterable[Sent] = ()) -> str:
+    def objection(self, message: SentMessage, sent: Iterable[SentMessage] = ()) -> str:
         """Why a message is not delivered after those that were `sent`, and which rule says so; empty if it may be."""
         if message.sender == message.receiver:
             return f"self_message: {message.sender} writes to itself"
@@ -61,7 +61,7 @@ class Traffic:
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
         self._clock = clock
-        self._lately: dict[int, tuple[str, Sent]] = {}
+        self._lately: dict[int, tuple[str, SentMessage]] = {}
         """By position in the journal: in which run, and what."""
         self._seen = 0
 
@@ -69,7 +69,7 @@ class Traffic:
         """By the clock of the journal, because a window reaches over runs and processes."""
         return _seconds(self._clock.now())
 
-    async def objection(self, guard: LoopGuard, message: Sent, span: str, log: RunLog) -> str:
+    async def objection(self, guard: LoopGuard, message: SentMessage, span: str, log: RunLog) -> str:
         """Why a message to a receiver at this span is not delivered; empty if it may be.
 
         What this run sent is looked at last and without a pause, so that of parallel messages each counts.
@@ -79,7 +79,9 @@ class Traffic:
         await self._read_on(message.at - PAIR_WINDOW)
         run = log.drafts[0].session_id
         sent = [each for stream, each in self._lately.values() if stream != run]
-        sent += [_sent(draft, draft.event) for draft in log.drafts if isinstance(draft.event, A2aSend)]
+        sent += [
+            _to_sent_message(draft, draft.event) for draft in log.drafts if isinstance(draft.event, A2aSend)
+        ]
         return guard.objection(message, sent)
 
     async def _read_on(self, since: float) -> None:
@@ -87,13 +89,13 @@ class Traffic:
         ends = [entry.seq async for entry in self._journal.read(Query(newest_first=True, limit=1))]
         async for entry in self._journal.read(Query(types=(A2aSend.type,), after=self._seen)):
             if isinstance(event := entry.event, A2aSend):
-                self._lately[entry.seq] = (entry.stream, _sent(entry.draft, event))
+                self._lately[entry.seq] = (entry.stream, _to_sent_message(entry.draft, event))
         self._seen = max([self._seen, *ends])
         self._lately = {seq: known for seq, known in self._lately.items() if known[1].at > since}
 
 
-def _sent(draft: Draft, event: A2aSend) -> Sent:
-    return Sent(event.from_agent, event.to_agent, _seconds(draft.ts), event.hop)
+def _to_sent_message(draft: Draft, event: A2aSend) -> SentMessage:
+    return SentMessage(event.from_agent, event.to_agent, _seconds(draft.ts), event.hop)
 
 
 def _seconds(ts: str) -> float:

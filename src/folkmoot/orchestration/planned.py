@@ -42,11 +42,16 @@ from folkmoot.domain.plan import (
 from folkmoot.domain.report import FINAL_REPORT, Outcome
 from folkmoot.domain.value import Value
 from folkmoot.domain.work_session import SnapshotCreated
-from folkmoot.orchestration.briefs import brief_for, brief_with, opening, planned
+from folkmoot.orchestration.briefs import (
+    build_brief,
+    build_brief_with,
+    build_session_started,
+    hash_planned_calls,
+)
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.kit import Kit, part_kit
-from folkmoot.orchestration.planner import Planning, rendered
-from folkmoot.orchestration.references import handed_over, keep
+from folkmoot.orchestration.kit import SessionToolset, build_part_toolset
+from folkmoot.orchestration.planner import PlanRequest, render_plan
+from folkmoot.orchestration.references import store_artifact, store_request_blocks
 from folkmoot.orchestration.runtime_tools import (
     ASK_CLARIFICATION,
     CALL_AGENT,
@@ -54,7 +59,7 @@ from folkmoot.orchestration.runtime_tools import (
     PLAN_UPDATE,
     READ,
 )
-from folkmoot.orchestration.transfer import transfer
+from folkmoot.orchestration.transfer import run_handoff
 from folkmoot.session.exits import final_report
 from folkmoot.session.state import Brief
 
@@ -75,9 +80,9 @@ _EXECUTE = (
 )
 
 
-async def run_planned(run: Run, inv: Invocation) -> Outcome:
+async def run_planned_agent(run: Run, inv: Invocation) -> Outcome:
     if not any(isinstance(event, SessionStarted) for event in run.log.of(inv.span)):
-        run.log.note(inv.place, opening(run, inv))
+        run.log.note(inv.place, build_session_started(run, inv))
     agent = inv.agent
     way = _WAYS["split" if agent.split != "never" else agent.tuning.planning_strategy]
     try:
@@ -102,7 +107,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
     inv: Invocation
 
     @property
-    def _kit(self) -> Kit:
+    def _kit(self) -> SessionToolset:
         """What the parts share."""
         return self.run.parts_kit(self.inv)
 
@@ -133,27 +138,31 @@ class _PlannedWork(msgspec.Struct, frozen=True):
             if sensed.failed:
                 return sensed
             informed = inv.with_blocks(*lessons, Block("situation", sensed.report.content))
-            plan = await Planning(self.run, informed, "spar", self._kit.tools, path=path).draft()
+            plan = await PlanRequest(self.run, informed, "spar", self._kit.tools, path=path).draft()
             if isinstance(plan, Outcome):
                 return plan
             outcome = await self._execute(plan, self._kit.tools, informed, path=path)
             if outcome.failed or outcome.exit != FINAL_REPORT or number == SPAR_ROUNDS:
                 return outcome
             result = Block("result", outcome.report.content)
-            reflection = _read(await self._say(inv.with_blocks(result), "reflect", path, _REFLECT))
+            reflection = _parse_reflection(
+                await self._say(inv.with_blocks(result), "reflect", path, _REFLECT)
+            )
             if reflection.done:
                 return outcome
             lessons = (result, Block("reflection", reflection.advice))
         raise AssertionError("the last round returns")
 
     async def _plan(self, strategy: str) -> Plan | Outcome:
-        return await Planning(self.run, self.inv, strategy, self._kit.tools).draft()
+        return await PlanRequest(self.run, self.inv, strategy, self._kit.tools).draft()
 
     async def _say(self, inv: Invocation, cause: Cause, path: str, task: str) -> Outcome:
         """A session without tools that answers in plain text."""
         asked = inv.part(self.run, cause, f"{path}{cause}")
         agent = replace(inv.agent, prompt=f"{inv.agent.prompt}\n\n{task}".strip(), output=Output())
-        return await self.run.converse(asked, replace(brief_with(self.run, asked, Kit()), agent=agent))
+        return await self.run.converse(
+            asked, replace(build_brief_with(self.run, asked, SessionToolset()), agent=agent)
+        )
 
     async def _do(self, plan: Plan, step: PlanStep, results: list[Block]) -> Outcome:
         """One step; what it gives is text, whatever the agent's own answer looks like."""
@@ -162,7 +171,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
         task = Block("task", f"Do step {step.id} of the plan now, and nothing else. Report what came of it.")
         asked = inv.part(run, "step", f"step:{step.id}").with_blocks(self._block(plan), *results, task)
         worker = replace(inv.agent, output=Output())
-        brief = brief_with(run, asked, part_kit(self._kit.tools, (final_report(worker),)))
+        brief = build_brief_with(run, asked, build_part_toolset(self._kit.tools, (final_report(worker),)))
         outcome = await run.converse(asked, replace(brief, agent=worker))
         done = StepCompleted(plan=plan.id, step=step.id, success=not outcome.failed, note=outcome.error)
         run.log.once(inv.place, done)
@@ -174,38 +183,38 @@ class _PlannedWork(msgspec.Struct, frozen=True):
         """The session that reports, with the plan and these tools."""
         run = self.run
         executor = inv.part(run, "executor", f"{path}executor").with_blocks(self._block(plan), *blocks)
-        brief = brief_with(run, executor, part_kit(tools, self._kit.exits))
+        brief = build_brief_with(run, executor, build_part_toolset(tools, self._kit.exits))
         outcome = await run.converse(executor, brief)
         run.log.once(inv.place, PlanCompleted(plan=plan.id, success=not outcome.failed))
         return outcome
 
     def _block(self, plan: Plan) -> Block:
-        return Block("plan", rendered(self.run, plan))
+        return Block("plan", render_plan(self.run, plan))
 
     async def split(self) -> Outcome:
         """Plan, then pass the plan on; with `split: auto` only one that takes several tools."""
         run, inv = self.run, self.inv
-        planning = Planning(run, inv, CONTRACT, self._executors_tools(), handed_over(run, inv))
+        planning = PlanRequest(run, inv, CONTRACT, self._executors_tools(), store_request_blocks(run, inv))
         shown = planning.manifest("PLANNER")
         planning = replace(planning, references=(*planning.references, shown))
         plan = await planning.draft(self._reject)
         if isinstance(plan, Outcome):
             return plan
         if inv.agent.split == "auto" and sum(bool(step.tool_calls) for step in plan.steps) < 2:
-            return await run.converse(inv, brief_for(run, inv))
+            return await run.converse(inv, build_brief(run, inv))
         return await self._hand_over(plan, planning)
 
-    async def _hand_over(self, plan: Plan, planning: Planning) -> Outcome:
+    async def _hand_over(self, plan: Plan, planning: PlanRequest) -> Outcome:
         """What passes over is the plan, word for word as it is kept, and what is kept of it is named in the journal."""
         run, inv = self.run, self.inv
         executor = inv.part(run, "executor", "executor")
-        executor = replace(executor.asked(rendered(run, plan)), routed=False)
-        kept = keep(run, inv, "plan", executor.original)
+        executor = replace(executor.asked(render_plan(run, plan)), routed=False)
+        kept = store_artifact(run, inv, "plan", executor.original)
         shown = planning.manifest("EXECUTOR", plan_id=plan.id, plan=kept)
         run.log.once(inv.place, PlanCommitted(plan=plan.id))
         self._snapshot(inv, "PLANNER", {"status": "PASS"}, plan.id, (kept, shown.id))
         brief = self._executors_brief(executor, plan, planning)
-        outcome = await transfer(run, inv, CONTRACT, executor, (shown.id,), brief)
+        outcome = await run_handoff(run, inv, CONTRACT, executor, (shown.id,), brief)
         validation: dict[str, object] = {"status": "PASS"}
         if outcome.failed:
             validation = {"status": "FAIL", "checks": (outcome.error,)}
@@ -221,15 +230,17 @@ class _PlannedWork(msgspec.Struct, frozen=True):
         agents = {*kit.agents, CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_CLARIFICATION}
         return tuple(spec for spec in kit.tools if spec.name not in agents)
 
-    def _executors_brief(self, executor: Invocation, plan: Plan, planning: Planning) -> Brief:
+    def _executors_brief(self, executor: Invocation, plan: Plan, planning: PlanRequest) -> Brief:
         """If the plan names tools, no other is offered."""
         run, named = self.run, plan.tools
         tools = tuple(spec for spec in planning.tools if not named or spec.name in named)
         reading = (READ,) if plan.references else ()
-        kit = part_kit((*tools, *reading), run.kits.of(executor.agent, executor.reach).exits)
+        kit = build_part_toolset((*tools, *reading), run.kits.of(executor.agent, executor.reach).exits)
         agent = replace(executor.agent, prompt=f"{executor.agent.prompt}\n\n{_EXECUTE}".strip())
-        brief = brief_with(run, executor, kit)
-        return replace(brief, agent=agent, plan=plan.id, policy=replace(brief.policy, planned=planned(plan)))
+        brief = build_brief_with(run, executor, kit)
+        return replace(
+            brief, agent=agent, plan=plan.id, policy=replace(brief.policy, planned=hash_planned_calls(plan))
+        )
 
     def _reject(self, asked: Invocation, problems: list[str], last: bool) -> None:
         rejected = HandoffRejected(CONTRACT, self.inv.agent.id, error="; ".join(problems))
@@ -261,7 +272,7 @@ class _PlannedWork(msgspec.Struct, frozen=True):
             ],
             "validation": validation,
         }
-        artifact = keep(run, at, "snapshot", state)
+        artifact = store_artifact(run, at, "snapshot", state)
         reason: Literal["final", "handoff"] = "final" if role == "EXECUTOR" else "handoff"
         run.log.once(at.place, SnapshotCreated(id, artifact, role, plan, artifacts, reason))
 
@@ -274,7 +285,7 @@ _WAYS: dict[str, Callable[[_PlannedWork], Awaitable[Outcome]]] = {
 }
 
 
-def _read(said: Outcome) -> _Reflection:
+def _parse_reflection(said: Outcome) -> _Reflection:
     text = said.report.content
     if said.failed:
         return _Reflection()

@@ -35,14 +35,14 @@ from folkmoot.domain.records import carried_on
 from folkmoot.domain.report import Outcome
 from folkmoot.domain.spans import child_span, parent_span
 from folkmoot.errors import WrongUse
-from folkmoot.orchestration.briefs import brief_with
+from folkmoot.orchestration.briefs import build_brief_with
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.kit import Kit
+from folkmoot.orchestration.kit import SessionToolset
 from folkmoot.orchestration.references import (
-    Reference,
-    artifacts_of,
+    ArtifactReference,
     as_json,
-    keep,
+    find_run_artifacts,
+    store_artifact,
 )
 from folkmoot.orchestration.runtime_tools import PlanUpdate, read_arguments
 from folkmoot.ports import Site
@@ -74,26 +74,26 @@ _STEP = object_schema(
 _STEPS = object_schema(
     {"steps": {"type": "array", "items": _STEP, "minItems": 1, "maxItems": PLAN_STEPS}}, ["steps"]
 )
-Known = Mapping[str, Collection[str]]
+KnownReferences = Mapping[str, Collection[str]]
 """What a plan may name, by the field of a step that names it."""
 
 
-def read_steps(text: str, known: Known) -> tuple[PlanStep, ...] | list[str]:
+def parse_steps(text: str, known: KnownReferences) -> tuple[PlanStep, ...] | list[str]:
     """The steps, or what is wrong; prose around the JSON is dropped, so that it reaches nobody."""
     if len(text.encode()) > LARGEST:
         return [f"the plan is longer than {LARGEST // 1024} KB; refer to long content by its id"]
-    given = _object_in(text)
+    given = _find_json_object(text)
     if given is None:
         return ["there is no JSON object in the answer"]
     several = "steps" in given
     if wrong := violations(given, _STEPS if several else _STEP):
         return wrong
     steps = msgspec.convert(given["steps"] if several else [given], tuple[PlanStep, ...])
-    numbered = tuple(_named(step, number) for number, step in enumerate(steps, start=1))
-    return [fault for step in numbered for fault in _dangling(step, known)] or numbered
+    numbered = tuple(_number_step(step, number) for number, step in enumerate(steps, start=1))
+    return [fault for step in numbered for fault in _find_unknown_references(step, known)] or numbered
 
 
-def _object_in(text: str) -> dict[str, Any] | None:
+def _find_json_object(text: str) -> dict[str, Any] | None:
     begin = text.find("{")
     if begin < 0:
         return None
@@ -104,12 +104,12 @@ def _object_in(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _named(step: PlanStep, number: int) -> PlanStep:
+def _number_step(step: PlanStep, number: int) -> PlanStep:
     calls = tuple(replace(call, name=wire_name(call.name)) for call in step.tool_calls)
     return replace(step, id=f"s{number}", order=number, tool_calls=calls)
 
 
-def _dangling(step: PlanStep, known: Known) -> Iterator[str]:
+def _find_unknown_references(step: PlanStep, known: KnownReferences) -> Iterator[str]:
     """What a step names that does not exist in this run."""
     named = {
         "tool_calls": tuple(call.name for call in step.tool_calls),
@@ -136,11 +136,11 @@ into a plan.
 {references}"""
 
 
-Rejected = Callable[[Invocation, list[str], bool], None]
+PlanRejectionHandler = Callable[[Invocation, list[str], bool], None]
 """Told of a plan that was sent back: where, what is wrong with it, and whether there is no other try."""
 
 
-class Planning(msgspec.Struct, frozen=True):
+class PlanRequest(msgspec.Struct, frozen=True):
     """How a plan is asked for: `await Planning(run, inv, "spar", tools).draft()`."""
 
     run: Run
@@ -148,12 +148,12 @@ class Planning(msgspec.Struct, frozen=True):
     strategy: str
     tools: tuple[ToolSpec, ...]
     """What whoever carries it out will have."""
-    references: tuple[Reference, ...] = ()
+    references: tuple[ArtifactReference, ...] = ()
     """What the plan may refer to by id."""
     path: str = ""
     """Where below the agent's place, if it plans more than once: `round:2/`."""
 
-    async def draft(self, rejected: Rejected | None = None) -> Plan | Outcome:
+    async def draft(self, rejected: PlanRejectionHandler | None = None) -> Plan | Outcome:
         """The plan, or the failure that stands in its place."""
         problems: list[str] = []
         for number in range(1, PLAN_TRIES + 1):
@@ -162,7 +162,7 @@ class Planning(msgspec.Struct, frozen=True):
             if outcome.failed and outcome.stop_reason != "MAX_TURNS":
                 return outcome
             said = outcome.report.content
-            steps = [outcome.error] if outcome.failed else read_steps(said, self._known())
+            steps = [outcome.error] if outcome.failed else parse_steps(said, self._known())
             if isinstance(steps, tuple):
                 return self._created(steps)
             problems = steps
@@ -171,7 +171,7 @@ class Planning(msgspec.Struct, frozen=True):
                 rejected(asked, problems, number == PLAN_TRIES)
         return self._given_up(problems)
 
-    def manifest(self, role: str, **more: object) -> Reference:
+    def manifest(self, role: str, **more: object) -> ArtifactReference:
         """What a part of the work is shown, and why: kept, and named by its id."""
         agent = self.inv.agent
         shown = {
@@ -187,7 +187,7 @@ class Planning(msgspec.Struct, frozen=True):
             },
             **more,
         }
-        return Reference(keep(self.run, self.inv, "manifest", shown), "manifest")
+        return ArtifactReference(store_artifact(self.run, self.inv, "manifest", shown), "manifest")
 
     def _asked(self, number: int, problems: list[str]) -> Invocation:
         asked = self.inv.part(self.run, "planner", f"{self.path}planner/try:{number}")
@@ -207,10 +207,10 @@ class Planning(msgspec.Struct, frozen=True):
         agent = asked.agent
         planner = replace(agent, prompt=f"{agent.prompt}\n\n{told}".strip(), output=Output())
         turns = min(TURNS_PER_TRY, agent.tuning.max_turns)
-        return replace(brief_with(self.run, asked, Kit()), agent=planner, max_turns=turns)
+        return replace(build_brief_with(self.run, asked, SessionToolset()), agent=planner, max_turns=turns)
 
-    def _known(self) -> Known:
-        artifacts = artifacts_of(self.run)
+    def _known(self) -> KnownReferences:
+        artifacts = find_run_artifacts(self.run)
         return {
             "tool_calls": {spec.name for spec in self.tools},
             "artifact_ids": artifacts,
@@ -222,7 +222,7 @@ class Planning(msgspec.Struct, frozen=True):
         run, inv = self.run, self.inv
         id = "plan_" + draw(run.seed, inv.span, "plan", self.path)
         plan = Plan(id=id, author=inv.agent.id, goal=inv.original, steps=steps)
-        artifact = keep(run, inv, "plan", rendered(run, plan))
+        artifact = store_artifact(run, inv, "plan", render_plan(run, plan))
         run.log.once(inv.place, PlanCreated(plan=plan, artifact=artifact, strategy=self.strategy))
         return plan
 
@@ -233,32 +233,32 @@ class Planning(msgspec.Struct, frozen=True):
         return failed_outcome(self.inv.agent.id, self.inv.span, "SYSTEM_ERROR", error, **why)
 
 
-def rendered(run: Run, plan: Plan) -> str:
+def render_plan(run: Run, plan: Plan) -> str:
     """The plan as whoever carries it out reads it: typed, and nothing of what its planner said besides."""
     return as_json({"plan_id": plan.id, "run_id": run.id, "objective": plan.goal, "steps": plan.steps})
 
 
 async def update_plan(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
     asked = read_arguments(call.arguments, PlanUpdate)
-    plan = plan_at(run, parent_span(inv.span))
+    plan = find_current_plan(run, parent_span(inv.span))
     if asked.step and asked.step not in (step.id for step in plan.steps):
         known = ", ".join(step.id for step in plan.steps)
         raise WrongUse(f"there is no step {asked.step!r}; there are {known}")
     if len(plan.steps) + len(asked.add) > PLAN_STEPS:
         raise WrongUse(f"a plan has at most {PLAN_STEPS} steps")
-    _record(run, inv, plan, asked)
-    stands = plan_at(run, parent_span(inv.span))
+    _record_update(run, inv, plan, asked)
+    stands = find_current_plan(run, parent_span(inv.span))
     lines = (f"{step.id} {step.status}: {step.description or step.action_type}" for step in stands.steps)
     return ToolResult(text="\n".join(lines))
 
 
-def plan_at(run: Run, span: str) -> Plan:
+def find_current_plan(run: Run, span: str) -> Plan:
     """The plan that was made for the agent at this place, as it stands now."""
     made = next(event.plan for event in run.log.of(span) if isinstance(event, PlanCreated))
     return reduce(carried_on, run.log.of(child_span(span, "executor")), made)
 
 
-def _record(run: Run, inv: Invocation, plan: Plan, asked: PlanUpdate) -> None:
+def _record_update(run: Run, inv: Invocation, plan: Plan, asked: PlanUpdate) -> None:
     if asked.step and asked.status == "in_progress":
         run.log.once(inv.place, StepStarted(plan=plan.id, step=asked.step))
     elif asked.step:
@@ -266,14 +266,14 @@ def _record(run: Run, inv: Invocation, plan: Plan, asked: PlanUpdate) -> None:
         run.log.once(inv.place, done)
     known = {step.description for step in plan.steps}
     added = tuple(
-        _further(text, number)
+        _build_added_step(text, number)
         for number, text in enumerate((text for text in asked.add if text not in known), len(plan.steps) + 1)
     )
     if added:
         run.log.once(inv.place, PlanUpdated(plan.id, (*plan.steps, *added), asked.note))
 
 
-def _further(text: str, number: int) -> PlanStep:
+def _build_added_step(text: str, number: int) -> PlanStep:
     return PlanStep(
         action_type="STEP",
         rationale="added while the plan was carried out",

@@ -39,9 +39,9 @@ from folkmoot.domain.spans import caller, child_span
 from folkmoot.domain.spans import conversation as conversation_span
 from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
-from folkmoot.orchestration.history import Chat, Chats
-from folkmoot.orchestration.invocation import Invocation, Run, enveloped
-from folkmoot.orchestration.kit import Reach
+from folkmoot.orchestration.history import FollowUpSession, FollowUpSessions
+from folkmoot.orchestration.invocation import Invocation, Run, wrap_request
+from folkmoot.orchestration.kit import InheritedLimits
 from folkmoot.orchestration.log import Place, RunLog
 from folkmoot.orchestration.runtime_tools import (
     ASK_CLARIFICATION,
@@ -49,7 +49,7 @@ from folkmoot.orchestration.runtime_tools import (
     read_arguments,
     read_question,
 )
-from folkmoot.orchestration.stamp import stamp_of, stamped, unstamped
+from folkmoot.orchestration.stamp import escape_runtime_marks, render_work_summary, summarize_work
 from folkmoot.ports import Site
 from folkmoot.session.record import conversation, interrupted
 from folkmoot.session.state import State
@@ -77,7 +77,7 @@ class QuestionRefused(Value, omit_defaults=False):
         return ToolResult(text=msgspec.json.encode(self).decode(), failed=True, child=child)
 
 
-def turns_taken(log: RunLog, *spans: str) -> int:
+def count_turns(log: RunLog, *spans: str) -> int:
     """Turns are counted on from span to span of a conversation."""
     turns = (event.turn for span in spans for event in log.of(span) if isinstance(event, LlmRequest))
     return max(turns, default=0)
@@ -85,7 +85,7 @@ def turns_taken(log: RunLog, *spans: str) -> int:
 
 async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site) -> ToolResult:
     question = read_question(call)
-    answering = question_above(run, inv, run.under_way[inv.parent].state, question, site)
+    answering = build_parent_question(run, inv, run.under_way[inv.parent].state, question, site)
     session, place = answering.session, answering.place
     if answering.turns_before >= answering.agent.tuning.max_turns:
         content = f"{answering.agent.id} has no turn left (maxTurns) to answer in"
@@ -102,7 +102,7 @@ async def ask_parent(run: Run, inv: Invocation, call: ToolCall, site: Site) -> T
     return ToolResult(text=outcome.report.content, child=session, sources=read)
 
 
-def question_above(run: Run, inv: Invocation, above: State, question: str, site: Site) -> Invocation:
+def build_parent_question(run: Run, inv: Invocation, above: State, question: str, site: Site) -> Invocation:
     """The conversation of whoever is asked, with the question at its end. The header stands outside the fence of the
     question, so that no question can pass for another's.
 
@@ -113,7 +113,7 @@ def question_above(run: Run, inv: Invocation, above: State, question: str, site:
     bare = replace(above.brief.agent, output=Output(), tuning=tuning, tools=(), agents=(), advisors=())
     agent = replace(bare, destinations=())
     answering = inv.child(run, agent, "ask", child_span(inv.span, "ask", f"{site.turn}.{site.call}"))
-    asked = enveloped("", (Block("question", question, inv.agent.id),), seed=run.seed, span=answering.span)
+    asked = wrap_request("", (Block("question", question, inv.agent.id),), seed=run.seed, span=answering.span)
     here = (site.turn, site.call)
     started = (event for event in run.log.of(inv.span) if isinstance(event, ToolStarted))
     asked_before = sum(each.tool == ASK_PARENT and (each.turn, each.call) < here for each in started)
@@ -122,11 +122,11 @@ def question_above(run: Run, inv: Invocation, above: State, question: str, site:
         answering.asked(f"## QUESTION FROM {inv.span}\n\n{asked}"),
         before=interrupted(above),
         turns_before=above.turn + asked_before,
-        reach=Reach(only=(), taint=taint),
+        reach=InheritedLimits(only=(), taint=taint),
     )
 
 
-def exchanged(run: Run, child: Invocation) -> tuple[ParentExchange, ...]:
+def list_parent_exchanges(run: Run, child: Invocation) -> tuple[ParentExchange, ...]:
     """What a child asked its caller and was told, in the order of its calls."""
     if ASK_PARENT not in child.agent.tools:
         return ()
@@ -138,20 +138,20 @@ def exchanged(run: Run, child: Invocation) -> tuple[ParentExchange, ...]:
                 asked[event.turn, event.call] = str(event.arguments.get("question"))
             case ToolFinished(tool=tool) if tool == ASK_PARENT:
                 told[event.turn, event.call] = event.text
-    return tuple(ParentExchange(_short(asked[at]), _short(told[at])) for at in sorted(told))
+    return tuple(ParentExchange(_shorten_text(asked[at]), _shorten_text(told[at])) for at in sorted(told))
 
 
-def reminder(exchanges: tuple[ParentExchange, ...]) -> str:
+def render_reminder(exchanges: tuple[ParentExchange, ...]) -> str:
     """What the caller reads below the result of a child that asked it."""
     lines = "".join(f"\n- {each.question}\n  You answered: {each.answer}" for each in exchanges)
     return f"\n\n---\nMeanwhile it asked you:{lines}" if lines else ""
 
 
-def _short(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
 
 
-def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome) -> None:
+def freeze_or_close_session(run: Run, inv: Invocation, own: Outcome, outcome: Outcome) -> None:
     """Only a session that gave a report of its own, to somebody who can ask back, has something to clarify.
 
     `own` is how the agent's session ended, `outcome` how the chain behind it did. A kept agent keeps its own
@@ -160,26 +160,30 @@ def freeze_or_release(run: Run, inv: Invocation, own: Outcome, outcome: Outcome)
     """
     reported = own.exit == FINAL_REPORT and not outcome.failed and not inv.agent.in_parts
     if inv.agent.chat and inv.cause in ("sub", "advisor") and reported:
-        left = inv.agent.tuning.max_turns - turns_taken(run.log, inv.span)
+        left = inv.agent.tuning.max_turns - count_turns(run.log, inv.span)
         run.log.once(inv.place, SessionFrozen(inv.session, inv.agent.id, inv.parent, left))
     else:
-        release(run.log, run.chats, inv.span, f"{inv.agent.id} has ended")
+        close_follow_up_sessions(run.log, run.chats, inv.span, f"{inv.agent.id} has ended")
 
 
-def release(log: RunLog, chats: Chats, span: str, reason: str, *, by: By = "run") -> None:
+def close_follow_up_sessions(
+    log: RunLog, chats: FollowUpSessions, span: str, reason: str, *, by: By = "run"
+) -> None:
     """Let go of everyone whom the agent at this span may ask, and its team if it is one."""
     for chat in chats.held_in(span):
-        destroy(log, chats, chat, reason, by=by)
+        close_follow_up_session(log, chats, chat, reason, by=by)
 
 
-def destroy(log: RunLog, chats: Chats, chat: Chat, reason: str, *, by: By) -> None:
+def close_follow_up_session(
+    log: RunLog, chats: FollowUpSessions, chat: FollowUpSession, reason: str, *, by: By
+) -> None:
     """Those whom it kept itself go first."""
-    release(log, chats, chat.spans[0], reason, by=by)
+    close_follow_up_sessions(log, chats, chat.spans[0], reason, by=by)
     place = Place(span=chat.spans[0], session=chat.session, agent=chat.agent)
     log.note(place, SessionDestroyed(session=chat.session, reason=reason, by=by))
 
 
-def footer(run: Run, session: str) -> str:
+def render_follow_up_hint(run: Run, session: str) -> str:
     """What the caller reads below an answer about whom it may ask back; nothing if the agent was not kept."""
     chat = run.chats.get(session)
     if chat is None:
@@ -196,39 +200,45 @@ async def ask_clarification(run: Run, inv: Invocation, call: ToolCall, site: Sit
         raise WrongUse("question is empty")
     chat = run.chats.find(inv.span, asked.child_id)
     if chat is None:
-        return _refused(run, inv, site, asked.child_id, _stranger(run, inv, asked.child_id))
+        return _record_refusal(
+            run, inv, site, asked.child_id, _refuse_unknown_child(run, inv, asked.child_id)
+        )
     async with chat.floor:
-        again = _taken_up(run, inv, chat, asked.question, site)
-        if again.span not in chat.spans and (refusal := _refusal(chat, again)):
-            return _refused(run, inv, site, chat.session, refusal)
-        return await _answer(run, chat, again, asked.question)
+        again = _resume_conversation(run, inv, chat, asked.question, site)
+        if again.span not in chat.spans and (refusal := _find_refusal(chat, again)):
+            return _record_refusal(run, inv, site, chat.session, refusal)
+        return await _answer_clarification(run, chat, again, asked.question)
 
 
-async def _answer(run: Run, chat: Chat, again: Invocation, question: str) -> ToolResult:
+async def _answer_clarification(
+    run: Run, chat: FollowUpSession, again: Invocation, question: str
+) -> ToolResult:
     log, agent, session = run.log, again.agent, again.session
     log.once(again.place, ClarificationAsked(session, chat.session, question))
     run.open_budget(chat.spans[0], agent.budget, repr(agent.id))
     outcome = await run.start(again)
-    left = agent.tuning.max_turns - turns_taken(log, *_earlier(chat, again.span), again.span)
+    left = agent.tuning.max_turns - count_turns(log, *_find_earlier_spans(chat, again.span), again.span)
     log.once(again.place, ClarificationAnswered(session, chat.session, not outcome.failed, left))
     if not chat.live:
-        release(log, run.chats, chat.spans[0], f"{agent.id} was destroyed")
+        close_follow_up_sessions(log, run.chats, chat.spans[0], f"{agent.id} was destroyed")
     said = {
         "status": "failed" if outcome.failed else "answered",
-        "content": unstamped(outcome.report.content),
+        "content": escape_runtime_marks(outcome.report.content),
         "clarificationId": session,
         "turnsRemaining": left,
     }
     below = f"\n\n---\n*Clarification `{session}` by {agent.id}; turns left: {left}.*"
-    below += stamped(stamp_of(log, again.span), outcome.report.claims)
+    below += render_work_summary(summarize_work(log, again.span), outcome.report.claims)
     text, read = msgspec.json.encode(said).decode(), run.readings.within(again.span)
     return ToolResult(text=text, failed=outcome.failed, child=session, footer=below, sources=read)
 
 
-def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) -> Invocation:
+def _resume_conversation(
+    run: Run, inv: Invocation, chat: FollowUpSession, question: str, site: Site
+) -> Invocation:
     """The child's conversation with the question at its end."""
     span = child_span(chat.spans[0], "clarify", f"{site.turn}.{site.call}")
-    earlier = _earlier(chat, span)
+    earlier = _find_earlier_spans(chat, span)
     begun = next(event for event in run.log.of(chat.spans[0]) if isinstance(event, SessionStarted))
     agent = run.graph.agents[begun.agent]
     child = inv.child(run, agent, "clarify", span)
@@ -238,16 +248,16 @@ def _taken_up(run: Run, inv: Invocation, chat: Chat, question: str, site: Site) 
     return replace(
         child.asked(f"## CLARIFICATION REQUEST FROM {inv.span}\n\n{question}"),
         before=conversation(agent, map(run.log.of, earlier)),
-        turns_before=turns_taken(run.log, *earlier),
+        turns_before=count_turns(run.log, *earlier),
     )
 
 
-def _earlier(chat: Chat, span: str) -> list[str]:
+def _find_earlier_spans(chat: FollowUpSession, span: str) -> list[str]:
     """Where the conversation was held before this span; a resumed clarification is among them already."""
     return chat.spans[: chat.spans.index(span)] if span in chat.spans else [*chat.spans]
 
 
-def _refusal(chat: Chat, again: Invocation) -> QuestionRefused | None:
+def _find_refusal(chat: FollowUpSession, again: Invocation) -> QuestionRefused | None:
     if not chat.live:
         return QuestionRefused(
             "child_destroyed", f"{chat.session} was destroyed and cannot be asked any more"
@@ -258,7 +268,7 @@ def _refusal(chat: Chat, again: Invocation) -> QuestionRefused | None:
     return None
 
 
-def _stranger(run: Run, inv: Invocation, named: str) -> QuestionRefused:
+def _refuse_unknown_child(run: Run, inv: Invocation, named: str) -> QuestionRefused:
     """Somebody whom this session may not ask: a finished child without `chat`, or nobody it knows."""
     asker = conversation_span(inv.span)
     ended = run.log.drafts.ended_sessions
@@ -275,7 +285,9 @@ def _stranger(run: Run, inv: Invocation, named: str) -> QuestionRefused:
     return QuestionRefused("unknown_child", f"there is no child {named!r} to ask; you can ask {ids}")
 
 
-def _refused(run: Run, inv: Invocation, site: Site, child: str, refusal: QuestionRefused) -> ToolResult:
+def _record_refusal(
+    run: Run, inv: Invocation, site: Site, child: str, refusal: QuestionRefused
+) -> ToolResult:
     event = ClarificationRefused(site.turn, site.call, child, refusal.code, refusal.content)
     run.log.once(inv.place, event)
     return refusal.result()

@@ -17,7 +17,7 @@ from folkmoot.orchestration.runtime_tools import ArtifactRead, read_arguments
 from folkmoot.ports import Site
 
 
-class Reference(Value):
+class ArtifactReference(Value):
     id: str
     kind: str
     """`request`, `manifest`, or the tag of the block that it was."""
@@ -25,7 +25,7 @@ class Reference(Value):
     """The agent that said it."""
 
 
-def keep(run: Run, inv: Invocation, kind: str, what: object) -> str:
+def store_artifact(run: Run, inv: Invocation, kind: str, what: object) -> str:
     """Keep a text, or a record as JSON, so that others in this run may read it by its id."""
     readable = what if isinstance(what, str) else as_json(what)
     content = readable.encode()
@@ -38,14 +38,17 @@ def as_json(record: object) -> str:
     return msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
 
 
-def handed_over(run: Run, inv: Invocation) -> tuple[Reference, ...]:
+def store_request_blocks(run: Run, inv: Invocation) -> tuple[ArtifactReference, ...]:
     """The request and what others added to it, each under an id of its own."""
-    request = Reference(keep(run, inv, "request", inv.original), "request")
-    added = (Reference(keep(run, inv, block.tag, block.text), block.tag, block.agent) for block in inv.blocks)
+    request = ArtifactReference(store_artifact(run, inv, "request", inv.original), "request")
+    added = (
+        ArtifactReference(store_artifact(run, inv, block.tag, block.text), block.tag, block.agent)
+        for block in inv.blocks
+    )
     return (request, *added)
 
 
-def artifacts_of(run: Run) -> dict[str, str]:
+def find_run_artifacts(run: Run) -> dict[str, str]:
     """The artifacts that this run named, with their kinds. Those of other runs are none of its business."""
     found: dict[str, str] = {}
     for draft in run.log.drafts:
@@ -70,7 +73,7 @@ async def read_artifact(run: Run, inv: Invocation, call: ToolCall, site: Site) -
         asked = read_arguments(call.arguments, ArtifactRead)
     except WrongUse as error:
         return ToolResult(text=str(error), failed=True, sources=read)
-    text = await _text(run, asked.id)
+    text = await _read_artifact_text(run, asked.id)
     if text is None:
         unknown = f"unknown_artifact: there is no {asked.id!r} in this run; use an id that you were given"
         return ToolResult(text=unknown, failed=True, sources=read)
@@ -81,12 +84,12 @@ async def read_artifact(run: Run, inv: Invocation, call: ToolCall, site: Site) -
     return ToolResult(text=text[begin:end] + more, sources=read)
 
 
-async def _text(run: Run, id: str) -> str | None:
+async def _read_artifact_text(run: Run, id: str) -> str | None:
     if evidence := run.evidence.results.get(id):
         if not evidence.artifact:
             results = (event for event in run.log.of(evidence.span) if isinstance(event, ToolFinished))
             return next(event.text for event in results if event.evidence == id)
         id = evidence.artifact
-    if id not in artifacts_of(run):
+    if id not in find_run_artifacts(run):
         return None
     return (await run.artifact(id)).decode("utf-8", "replace")

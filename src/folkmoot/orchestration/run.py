@@ -20,12 +20,12 @@ from folkmoot.domain.report import Outcome, Report
 from folkmoot.domain.secrets import Secrets
 from folkmoot.domain.spans import ROOT
 from folkmoot.domain.team_events import Thread
-from folkmoot.orchestration.briefs import brief_for, opening
-from folkmoot.orchestration.invocation import Ear, Invocation, Run
-from folkmoot.orchestration.kit import Reach, is_strict
-from folkmoot.orchestration.questions import freeze_or_release, release
+from folkmoot.orchestration.briefs import build_brief, build_session_started
+from folkmoot.orchestration.invocation import Invocation, Run, TokenListeners
+from folkmoot.orchestration.kit import InheritedLimits, is_strict
+from folkmoot.orchestration.questions import close_follow_up_sessions, freeze_or_close_session
 from folkmoot.orchestration.session_ports import SessionInbox, SessionTools
-from folkmoot.orchestration.transfer import carry_on, consult, staged
+from folkmoot.orchestration.transfer import consult_advisors, describe_failed_stage, follow_route_and_handoff
 from folkmoot.ports import Hear
 from folkmoot.session.run import Session, SessionPorts
 from folkmoot.session.state import Brief
@@ -49,24 +49,26 @@ class AgentRun(Run, frozen=True, kw_only=True):
             original=started.request,
             blocks=errand.blocks,
             parts=errand.attachments,
-            reach=Reach(strict=is_strict(self.graph, agent), taint=errand.sources),
+            reach=InheritedLimits(strict=is_strict(self.graph, agent), taint=errand.sources),
             thread=Thread(hops=errand.hops, main=True),
             facing=True,
             last=True,
         )
         outcome = await self.start(inv)
-        return replace(outcome, error=staged(self, outcome, inv)) if outcome.failed else outcome
+        return (
+            replace(outcome, error=describe_failed_stage(self, outcome, inv)) if outcome.failed else outcome
+        )
 
     async def start(self, inv: Invocation) -> Outcome:
         """An agent with everything its file declares; children come back here, whatever started them."""
         if inv.cause in ("clarify", "ask"):
             return await self.converse(
-                inv, brief_for(self, inv)
+                inv, build_brief(self, inv)
             )  # nothing around the conversation runs again
         try:
             return await self._run_declared(inv)
         except asyncio.CancelledError:
-            release(self.log, self.chats, inv.span, "the run was cancelled")
+            close_follow_up_sessions(self.log, self.chats, inv.span, "the run was cancelled")
             raise
 
     async def _run_declared(self, inv: Invocation) -> Outcome:
@@ -74,19 +76,19 @@ class AgentRun(Run, frozen=True, kw_only=True):
             self.log.once(inv.place, BudgetExceeded(limit=limit))
             return failed_outcome(inv.agent.id, inv.span, "BUDGET_EXCEEDED", f"budget exceeded: {limit}")
         self.open_budget(inv.span, inv.agent.budget, repr(inv.agent.id))
-        advised = await consult(self, inv)
+        advised = await consult_advisors(self, inv)
         if inv.agent.team:
             from folkmoot.orchestration.team import run_team
 
             own = await run_team(self, advised)
         elif inv.agent.in_parts:
-            from folkmoot.orchestration.planned import run_planned
+            from folkmoot.orchestration.planned import run_planned_agent
 
-            own = await run_planned(self, advised)
+            own = await run_planned_agent(self, advised)
         else:
-            own = await self.converse(advised, brief_for(self, advised))
-        outcome = await carry_on(self, inv, own)
-        freeze_or_release(self, inv, own, outcome)
+            own = await self.converse(advised, build_brief(self, advised))
+        outcome = await follow_route_and_handoff(self, inv, own)
+        freeze_or_close_session(self, inv, own, outcome)
         return outcome
 
     async def converse(self, inv: Invocation, brief: Brief) -> Outcome:
@@ -99,12 +101,12 @@ class AgentRun(Run, frozen=True, kw_only=True):
             tools=SessionTools(self, inv, self.kit(inv)),
             models=self.models,
             clock=self.clock,
-            hear=_listening(self.ear, self.secrets, inv.span) if self.ear else None,
+            hear=_build_token_listener(self.ear, self.secrets, inv.span) if self.ear else None,
         )
         past = log.of(inv.span)
         session = Session(brief, past, ports)
         if not any(isinstance(event, SessionStarted) for event in past):
-            session.happen(opening(self, inv))
+            session.happen(build_session_started(self, inv))
         self.under_way[inv.session] = session
         try:
             with self.inbox.attended(inv.span, session.happen):
@@ -128,7 +130,7 @@ class AgentRun(Run, frozen=True, kw_only=True):
                 once(ClaimDemoted(claim=number, reason=claim.reason))
 
 
-def _listening(ear: Ear, secrets: Secrets, span: str) -> Callable[[Ask], Hear]:
+def _build_token_listener(ear: TokenListeners, secrets: Secrets, span: str) -> Callable[[Ask], Hear]:
     """How the attempts of the session at this span are heard."""
 
     def begin(ask: Ask) -> Hear:

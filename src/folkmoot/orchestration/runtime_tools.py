@@ -40,25 +40,25 @@ def read_arguments(given: dict[str, Any], form: type[T]) -> T:
         raise WrongUse(str(error)) from None
 
 
-def _text(description: str, **rules: Any) -> dict[str, Any]:
+def _text_schema(description: str, **rules: Any) -> dict[str, Any]:
     return {"type": "string", **rules, "description": description}
 
 
-def _texts(description: str) -> dict[str, Any]:
+def _texts_schema(description: str) -> dict[str, Any]:
     return {"type": "array", "items": {"type": "string"}, "description": description}
 
 
-def _asking(name: str, description: str, hint: str) -> ToolSpec:
-    return runtime_tool(name, description, {"question": _text(hint)}, ["question"], patient=True)
+def _build_question_tool(name: str, description: str, hint: str) -> ToolSpec:
+    return runtime_tool(name, description, {"question": _text_schema(hint)}, ["question"], patient=True)
 
 
 QUESTION_TOOLS = {
-    ASK_USER: _asking(
+    ASK_USER: _build_question_tool(
         ASK_USER,
         "Ask a person. Their answer is the result; it may take long, so ask only what you cannot find out.",
         "The whole question; the person knows nothing of your conversation.",
     ),
-    ASK_PARENT: _asking(
+    ASK_PARENT: _build_question_tool(
         ASK_PARENT,
         "Ask the agent that called you and waits for you. Its answer is the result.",
         "The whole question; the agent knows what it asked of you, and nothing of what you did since.",
@@ -92,7 +92,7 @@ def clarification_tool(ids: tuple[str, ...]) -> ToolSpec:
     )
 
 
-class Definition(Value, forbid_unknown_fields=True, rename=None):
+class AgentDefinition(Value, forbid_unknown_fields=True, rename=None):
     """An agent that the caller makes up."""
 
     system_prompt: str
@@ -104,7 +104,7 @@ class Mission(Value, forbid_unknown_fields=True, rename=None):
     mission: str
     specialist: str | None = None
     planning_strategy: str | None = None
-    agent_definition: Definition | None = None
+    agent_definition: AgentDefinition | None = None
 
 
 class Missions(Value, forbid_unknown_fields=True, rename=None):
@@ -118,7 +118,7 @@ def read_mission(given: object) -> Mission:
     if not isinstance(given, dict):
         raise WrongUse("a mission must be a JSON object")
     mission = given.get("mission")
-    _require("mission", given, isinstance(mission, str) and bool(mission.strip()))
+    _check_given("mission", given, isinstance(mission, str) and bool(mission.strip()))
     asked = read_arguments(given, Mission)
     if asked.agent_definition and not asked.agent_definition.system_prompt.strip():
         raise WrongUse("agent_definition.system_prompt is empty")
@@ -133,7 +133,7 @@ def read_mission(given: object) -> Mission:
 def read_missions(call: ToolCall) -> Missions:
     if call.malformed:
         raise WrongUse("the arguments are not a JSON object")
-    _require("missions", call.arguments, bool(call.arguments.get("missions")))
+    _check_given("missions", call.arguments, bool(call.arguments.get("missions")))
     asked = read_arguments(call.arguments, Missions)
     for name, number in (("max_concurrency", asked.max_concurrency), ("min_success", asked.min_success)):
         if number is not None and number < 1:
@@ -141,7 +141,7 @@ def read_missions(call: ToolCall) -> Missions:
     return asked
 
 
-def _require(name: str, given: dict[str, Any], is_there: bool) -> None:
+def _check_given(name: str, given: dict[str, Any], is_there: bool) -> None:
     if _RUNTIME_ONLY in given:
         raise WrongUse(f"{_RUNTIME_ONLY} is set by the runtime; leave it out")
     if not is_there:
@@ -153,10 +153,10 @@ def mission_tools(callable_agents: Mapping[str, Agent], *, approved: bool) -> tu
     known, asks = sorted(callable_agents.items()), "" if approved else "medium"
     lines = [f"\n- {name}: {agent.description}".rstrip(": \n") for name, agent in known]
     specialists = f" Its specialists are:{''.join(lines)}" if lines else ""
-    specialist = _text("The id of the agent that shall do it.", enum=[name for name, _ in known])
-    strategy = _text("How the agent goes about it; absent: as its file says.", enum=list(STRATEGIES))
-    prompt = _text("Who the agent is and what it does.")
-    allowlist = _texts("Which of your own tools it has.")
+    specialist = _text_schema("The id of the agent that shall do it.", enum=[name for name, _ in known])
+    strategy = _text_schema("How the agent goes about it; absent: as its file says.", enum=list(STRATEGIES))
+    prompt = _text_schema("Who the agent is and what it does.")
+    allowlist = _texts_schema("Which of your own tools it has.")
     definition = {
         "type": "object",
         "description": "An agent of your own making, instead of a specialist.",
@@ -165,7 +165,7 @@ def mission_tools(callable_agents: Mapping[str, Agent], *, approved: bool) -> tu
         "additionalProperties": False,
     }
     properties = {
-        "mission": _text("The whole mission; the agent knows nothing else."),
+        "mission": _text_schema("The whole mission; the agent knows nothing else."),
         **({"specialist": specialist} if known else {}),
         "planning_strategy": strategy,
         "agent_definition": definition,
@@ -196,13 +196,13 @@ def mission_tools(callable_agents: Mapping[str, Agent], *, approved: bool) -> tu
     return single, several
 
 
-class Spawn(Value, forbid_unknown_fields=True, rename=None):
+class SpawnRequest(Value, forbid_unknown_fields=True, rename=None):
     to: str
     message: str
     label: str = ""
 
 
-class Send(Spawn):
+class SendRequest(SpawnRequest):
     conversation_id: str = ""
 
 
@@ -227,9 +227,9 @@ def message_tools(others: Mapping[str, Agent]) -> dict[str, ToolSpec]:
     """By name, for an agent that may write to these."""
     to: dict[str, Any] = {"type": "string", "enum": list(others)} if others else {"type": "string"}
     whole = "The whole message; the agent knows nothing else but what was said in this conversation."
-    message = _text(whole, minLength=1)
-    label = _text("A title for people, in a few words.")
-    conversation = _text(
+    message = _text_schema(whole, minLength=1)
+    label = _text_schema("A title for people, in a few words.")
+    conversation = _text_schema(
         f"Absent: your conversation of this run; `{NEW}`: another one; or the id of one to go on with."
     )
     listed = "".join(f"\n- {name}: {other.description}".rstrip(": ") for name, other in others.items())
@@ -282,10 +282,10 @@ PLAN_UPDATE = runtime_tool(
     "plan__update",
     "Say that a step of your plan begins, is done or is skipped, or add steps; you read where it stands.",
     {
-        "step": _text("The id of a step, such as s1."),
+        "step": _text_schema("The id of a step, such as s1."),
         "status": {"type": "string", "enum": ["in_progress", "done", "skipped"]},
-        "note": _text("What came of it, or why it is skipped."),
-        "add": _texts("Further steps, in a sentence each."),
+        "note": _text_schema("What came of it, or why it is skipped."),
+        "add": _texts_schema("Further steps, in a sentence each."),
     },
 )
 

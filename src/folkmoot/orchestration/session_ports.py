@@ -25,11 +25,11 @@ from folkmoot.domain.value import Value
 from folkmoot.errors import WrongUse
 from folkmoot.orchestration.call_agent import AgentCalls
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.kit import Kit
+from folkmoot.orchestration.kit import SessionToolset
 from folkmoot.orchestration.log import RunLog
-from folkmoot.orchestration.messages import Correspondent
+from folkmoot.orchestration.messages import MessageSender
 from folkmoot.orchestration.planner import update_plan
-from folkmoot.orchestration.questions import ask_clarification, ask_parent, question_above
+from folkmoot.orchestration.questions import ask_clarification, ask_parent, build_parent_question
 from folkmoot.orchestration.references import read_artifact
 from folkmoot.orchestration.runtime_tools import (
     ARTIFACT_READ,
@@ -60,7 +60,7 @@ class _Delegation(Value, forbid_unknown_fields=True):
 class SessionTools(AgentCaller, frozen=True):
     """Everything one session may call: its tools, and its agents as tools."""
 
-    kit: Kit
+    kit: SessionToolset
 
     @property
     def evidence(self) -> Evidence:
@@ -77,7 +77,7 @@ class SessionTools(AgentCaller, frozen=True):
 
     def around(self) -> Standing:
         run, most = self.run, self.run.graph.settings.limits.tool_calls_per_minute
-        room = _pace(run.log, self.inv.agent.id, most, run.clock.now()) if most else _ANY_PACE
+        room = _count_calls_left(run.log, self.inv.agent.id, most, run.clock.now()) if most else _ANY_PACE
         granted, task = run.inbox.grants.granted, run.errand.task
         return Standing(granted=granted, pace=room, spent=run.step.spent(), has_task=bool(task))
 
@@ -135,14 +135,14 @@ _OWN: dict[str, Callable[[Run, Invocation, ToolCall, Site], Awaitable[ToolResult
     ASK_PARENT: ask_parent,
     CALL_AGENT: lambda run, inv, call, site: AgentCalls(run, inv).call(call, site),
     CALL_AGENTS_PARALLEL: lambda run, inv, call, site: AgentCalls(run, inv).call_parallel(call, site),
-    **dict.fromkeys(MESSAGES, lambda run, inv, call, site: Correspondent(run, inv).write(call, site)),
+    **dict.fromkeys(MESSAGES, lambda run, inv, call, site: MessageSender(run, inv).write(call, site)),
     ARTIFACT_READ: read_artifact,
     PLAN_UPDATE.name: update_plan,
 }
 """The tools of the runtime itself."""
 
 
-def _pace(log: RunLog, agent: str, most: int, now: str) -> Room:
+def _count_calls_left(log: RunLog, agent: str, most: int, now: str) -> Room:
     """How many more calls an agent may make now; by the times in the journal, so that a resumed run knows them."""
     until, made = datetime.fromisoformat(now), list[datetime]()
     for draft in reversed(log.drafts):
@@ -186,10 +186,10 @@ class SessionInbox(msgspec.Struct, frozen=True):
             await run.inbox.answered(id)
 
     async def _ask(self, item: Item, asked: State) -> None:
-        run, by, said = self.run, f"agent {asked.brief.agent.id}", _bar(asked, item)
+        run, by, said = self.run, f"agent {asked.brief.agent.id}", _find_approval_bar(asked, item)
         if not said:
             site = Site(run.id, item.session, item.span, item.turn, item.call)
-            asking = question_above(run, self.inv, asked, _question(item), site)
+            asking = build_parent_question(run, self.inv, asked, _render_question(item), site)
             if asking.turns_before >= asking.agent.tuning.max_turns:
                 said = "it has no turn left (maxTurns) to answer in"
             else:
@@ -203,7 +203,7 @@ class SessionInbox(msgspec.Struct, frozen=True):
             run.log.once(self.inv.place, ApprovalDeclined(id=item.id, by=by, reason=said[:_SHOWN_ANSWER]))
 
 
-def _bar(asked: State, item: Item) -> str:
+def _find_approval_bar(asked: State, item: Item) -> str:
     """Why an agent cannot approve a call at all."""
     brief = asked.brief
     spec = next((spec for spec in brief.toolset.tools if spec.name == item.tool), None)
@@ -217,7 +217,7 @@ def _bar(asked: State, item: Item) -> str:
     return f"it may not make this call itself: {judged.reason}" if isinstance(judged, Refuse) else ""
 
 
-def _question(item: Item) -> str:
+def _render_question(item: Item) -> str:
     """The whole call, as a person would see it."""
     why = f"It is asked because {item.why}. " if item.why else ""
     return (

@@ -36,7 +36,7 @@ _TALK = (CALL_AGENT, CALL_AGENTS_PARALLEL, ASK_PARENT, PLAN_UPDATE.name, *MESSAG
 _MOST_CLAIMS, _CLAIM_LENGTH = 20, 200
 
 
-class Stamp(Value):
+class WorkSummary(Value):
     tool_calls: int = 0
     """Calls that were really made, without those of agents and of an agent's own plan."""
     failed: int = 0
@@ -59,7 +59,7 @@ class Stamp(Value):
         return f"{calls}{failed}; {len(self.not_returned)} of {self.agents} agents did not return: {lost}"
 
 
-def stamp_of(log: RunLog, span: str, *more: str) -> Stamp:
+def summarize_work(log: RunLog, span: str, *more: str) -> WorkSummary:
     """What was done in a child's span and below; what it was asked after its report is not part of that."""
     asked_later = child_span(span, "clarify:")
     below = [
@@ -77,12 +77,12 @@ def stamp_of(log: RunLog, span: str, *more: str) -> Stamp:
                 failed.add((at, event.turn, event.call))
             case LlmRequest(model=model):
                 remote |= model.startswith(REMOTE)
-    agents, returned = _agents_below(span, below)
+    agents, returned = _find_agents_below(span, below)
     lost = sorted(agents[key] for key in agents.keys() - returned)
-    return Stamp(len(calls), len(calls & failed), len(agents), tuple(lost), remote)
+    return WorkSummary(len(calls), len(calls & failed), len(agents), tuple(lost), remote)
 
 
-def _agents_below(span: str, events: Sequence[tuple[str, Event]]) -> tuple[dict[str, str], set[str]]:
+def _find_agents_below(span: str, events: Sequence[tuple[str, Event]]) -> tuple[dict[str, str], set[str]]:
     """The ids of agents by their sessions, or by their places where they have none of their own; and which of them
     returned. The child's own beginning and end are noted in its span too, and are no part of what it did."""
     agents: dict[str, str] = {}
@@ -112,29 +112,30 @@ def _agents_below(span: str, events: Sequence[tuple[str, Event]]) -> tuple[dict[
     return agents, returned
 
 
-def stamped(stamp: Stamp, claims: Sequence[Claim]) -> str:
+def render_work_summary(stamp: WorkSummary, claims: Sequence[Claim]) -> str:
     """What is read below a child's text: a line for each of its claims, and the stamp."""
-    return f"{claimed(claims)}\n[runtime: {stamp}]"
+    return f"{render_claims(claims)}\n[runtime: {stamp}]"
 
 
-def claimed(claims: Sequence[Claim]) -> str:
-    return "".join(f"\n[runtime: {_line(claim)}]" for claim in shortened(claims))
+def render_claims(claims: Sequence[Claim]) -> str:
+    return "".join(f"\n[runtime: {_render_claim(claim)}]" for claim in shorten_claims(claims))
 
 
-def shortened(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+def shorten_claims(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """As much of a child's claims as its caller reads: nothing cuts them later."""
     cut = (
-        replace(each, text=one_line(unstamped(each.text), _CLAIM_LENGTH)) for each in claims[:_MOST_CLAIMS]
+        replace(each, text=one_line(escape_runtime_marks(each.text), _CLAIM_LENGTH))
+        for each in claims[:_MOST_CLAIMS]
     )
     left = len(claims) - _MOST_CLAIMS
     return (*cut, *([Claim(f"{left} more claims, left out here")] if left > 0 else []))
 
 
-def unstamped(text: str) -> str:
+def escape_runtime_marks(text: str) -> str:
     """An agent's own words, with nothing in them that could be taken for a stamp."""
     return _IMITATION.sub("(", text)
 
 
-def _line(claim: Claim) -> str:
+def _render_claim(claim: Claim) -> str:
     ids = f" by {', '.join(claim.evidence)}" if claim.status == "verified" else ""
     return f"{claim.status}{ids}: {claim.text}"

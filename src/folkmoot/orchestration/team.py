@@ -32,11 +32,11 @@ from folkmoot.domain.team_events import (
 )
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.domain.value import Value
-from folkmoot.orchestration.briefs import brief_with
+from folkmoot.orchestration.briefs import build_brief_with
 from folkmoot.orchestration.broker import LEAD, Broker
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.kit import Kit
-from folkmoot.orchestration.transfer import carry_on, consult, staged
+from folkmoot.orchestration.kit import SessionToolset
+from folkmoot.orchestration.transfer import consult_advisors, describe_failed_stage, follow_route_and_handoff
 from folkmoot.session.decide import fits
 from folkmoot.session.record import answer_open_calls
 from folkmoot.session.state import Brief, State, folded
@@ -54,7 +54,7 @@ class TeamSeat(Value):
     """Its part of the span: `member:coder`, or `lead`."""
     cause: Cause
     agent: Agent
-    kit: Kit
+    kit: SessionToolset
     max_turns: int
     """Over all cycles."""
 
@@ -160,7 +160,7 @@ class _Team:
         if seat.agent.file == inv.agent.file:
             return inv.blocks
         asking = replace(inv, agent=seat.agent, span=child_span(self._span, seat.name))
-        return (await consult(self._run, asking)).blocks
+        return (await consult_advisors(self._run, asking)).blocks
 
     async def _cycle(self, cycle: int) -> tuple[Invocation, Outcome]:
         """All members read what there is before the first of them speaks: who is quicker changes nothing."""
@@ -185,11 +185,11 @@ class _Team:
         if own.exit == ROUTE:
             blocks = asked.blocks if cycle == self._first else (*self._openings[seat.name], *asked.blocks)
             first = replace(asked, original=self._request.original, parts=self._request.parts, blocks=blocks)
-            outcome = await carry_on(self._run, first, own)
+            outcome = await follow_route_and_handoff(self._run, first, own)
         said = outcome.broadcast or self._adopt_report(seat, outcome)
         if outcome.failed:
             whole = replace(asked, span=child_span(self._span, seat.name))
-            self._fail(seat, cycle, staged(self._run, outcome, whole))
+            self._fail(seat, cycle, describe_failed_stage(self._run, outcome, whole))
         elif said.outcome == "failure":
             self._fail(seat, cycle, said.message)
         else:
@@ -274,7 +274,7 @@ class _Team:
     def _brief(self, seat: TeamSeat, asked: Invocation) -> Brief:
         """The next part of a seat's conversation."""
         run, so_far = self._run, self._states.get(seat.name)
-        brief = replace(brief_with(run, asked, run.offering(asked, seat.kit)), max_turns=seat.max_turns)
+        brief = replace(build_brief_with(run, asked, run.offering(asked, seat.kit)), max_turns=seat.max_turns)
         if so_far is None:
             return brief
         if run.behavior == 1:
@@ -314,7 +314,7 @@ class _Team:
         if self._lead.agent.file != self._inv.agent.file:
             own = self._request
             first = replace(asked, original=own.original, blocks=self._inv.blocks, parts=own.parts)
-            outcome = await carry_on(self._run, first, outcome)
+            outcome = await follow_route_and_handoff(self._run, first, outcome)
         self._run.log.once(self._inv.place, TeamCompleted(outcome=outcome))
         return outcome
 

@@ -32,9 +32,20 @@ from folkmoot.domain.message import ToolResult
 from folkmoot.domain.report import ROUTE, Outcome
 from folkmoot.domain.spans import conversation, steps_below
 from folkmoot.orchestration.invocation import Invocation, Run
-from folkmoot.orchestration.kit import Reach
-from folkmoot.orchestration.questions import exchanged, footer, reminder, turns_taken
-from folkmoot.orchestration.stamp import Stamp, claimed, stamp_of, stamped, unstamped
+from folkmoot.orchestration.kit import InheritedLimits
+from folkmoot.orchestration.questions import (
+    count_turns,
+    list_parent_exchanges,
+    render_follow_up_hint,
+    render_reminder,
+)
+from folkmoot.orchestration.stamp import (
+    WorkSummary,
+    escape_runtime_marks,
+    render_claims,
+    render_work_summary,
+    summarize_work,
+)
 from folkmoot.session.schema import unfit_input
 from folkmoot.session.state import Brief
 
@@ -42,7 +53,7 @@ _SHOWN = 2000
 """Characters of a schema that the caller reads."""
 
 
-async def carry_on(run: Run, inv: Invocation, outcome: Outcome) -> Outcome:
+async def follow_route_and_handoff(run: Run, inv: Invocation, outcome: Outcome) -> Outcome:
     """What comes after an agent's own exit: the agent it routed to, then the one it hands off to."""
     if outcome.exit == ROUTE:
         outcome = await _follow_route(run, inv, outcome)
@@ -51,7 +62,7 @@ async def carry_on(run: Run, inv: Invocation, outcome: Outcome) -> Outcome:
     # The next agent of the chain gets the user's own request and what was answered so far.
     child = inv.child(run, run.graph.agents[inv.agent.handoff], "handoff")
     response = Block("response", outcome.report.content, outcome.agent)
-    return await transfer(run, inv, "chain", replace(child, blocks=(response,)))
+    return await run_handoff(run, inv, "chain", replace(child, blocks=(response,)))
 
 
 async def _follow_route(run: Run, inv: Invocation, chosen: Outcome) -> Outcome:
@@ -62,10 +73,10 @@ async def _follow_route(run: Run, inv: Invocation, chosen: Outcome) -> Outcome:
     agents = (run.graph.agents[file] for file in inv.agent.destinations)
     child = inv.child(run, next(agent for agent in agents if agent.id == selection.agent), "route")
     said = (Block("advisory", selection.message, inv.agent.id),) if selection.message else ()
-    return await transfer(run, inv, "route", child.with_blocks(*said))
+    return await run_handoff(run, inv, "route", child.with_blocks(*said))
 
 
-async def transfer(
+async def run_handoff(
     run: Run,
     inv: Invocation,
     kind: HandoffKind,
@@ -88,12 +99,12 @@ async def transfer(
     return outcome
 
 
-def staged(run: Run, outcome: Outcome, inv: Invocation) -> str:
+def describe_failed_stage(run: Run, outcome: Outcome, inv: Invocation) -> str:
     """The error of a failed outcome, with the agent, its part and the stage of the chain, seen from `inv`."""
     below = steps_below(outcome.span, inv.span)
     steps = [step for step in below if step[0] in ("route", "handoff")]
     agent = steps[-1][1] if steps else inv.agent.id
-    details = [_failed_part(below, outcome.agent, agent)] if run.behavior > 1 else []
+    details = [_describe_failed_part(below, outcome.agent, agent)] if run.behavior > 1 else []
     if steps:
         path = [inv.agent.id, *(name for _, name in steps)]
         details.append(f"stage {len(path)} of {' -> '.join(path)}")
@@ -106,7 +117,7 @@ def staged(run: Run, outcome: Outcome, inv: Invocation) -> str:
     return f"{failed} failed ({', '.join(filter(None, details))}): {outcome.error}"
 
 
-def _failed_part(below: list[tuple[str, str]], by: str, agent: str) -> str:
+def _describe_failed_part(below: list[tuple[str, str]], by: str, agent: str) -> str:
     """Which part of its work an agent failed in, if it works in parts or has another agent lead its team."""
     for name, _ in reversed(below):
         if name in ("route", "handoff"):
@@ -118,29 +129,31 @@ def _failed_part(below: list[tuple[str, str]], by: str, agent: str) -> str:
     return ""
 
 
-async def consult(run: Run, inv: Invocation) -> Invocation:
+async def consult_advisors(run: Run, inv: Invocation) -> Invocation:
     """The same invocation with one advisory block per advisor, in declared order."""
     if not inv.agent.advisors:
         return inv
     advisors = [inv.child(run, run.graph.agents[file], "advisor") for file in inv.agent.advisors]
-    return inv.with_blocks(*await run.log.together(_advice(run, advisor) for advisor in advisors))
+    return inv.with_blocks(*await run.log.together(_ask_advisor(run, advisor) for advisor in advisors))
 
 
-async def _advice(run: Run, advisor: Invocation) -> Block:
+async def _ask_advisor(run: Run, advisor: Invocation) -> Block:
     """A failing advisor fails nobody else: its block says what happened."""
     name, place = advisor.agent.id, advisor.place
     run.log.once(place, AdvisorStarted(advisor=name))
     outcome = await run.start(advisor)
     if outcome.failed:
-        error = staged(run, outcome, advisor)
+        error = describe_failed_stage(run, outcome, advisor)
         run.log.once(place, AdvisorFailed(advisor=name, error=error))
         said, runtime = f"Advisor consultation failed for {name}: {error}", ""
     else:
         run.log.once(place, AdvisorCompleted(advisor=name, answered_by=outcome.agent))
         said = (
-            unstamped(outcome.report.content) + footer(run, advisor.session) + claimed(outcome.report.claims)
+            escape_runtime_marks(outcome.report.content)
+            + render_follow_up_hint(run, advisor.session)
+            + render_claims(outcome.report.claims)
         )
-        runtime = str(stamp_of(run.log, advisor.span))
+        runtime = str(summarize_work(run.log, advisor.span))
     return Block("advisory", said, name, runtime, run.readings.within(advisor.span))
 
 
@@ -157,13 +170,19 @@ class AgentCaller(msgspec.Struct, frozen=True):
             return self.refused(child, why, kind)
         run, outcome = self.run, await self.spawn(child)
         if outcome.failed:
-            error = staged(run, outcome, child)
+            error = describe_failed_stage(run, outcome, child)
             self.failed(child, error, outcome.stop_reason)
             return ToolResult(text=f"{child.agent.id}: {error}", failed=True, child=child.session)
         _, stamp = self.completed(child)
-        asked = unstamped(reminder(exchanged(run, child)))
-        below = asked + footer(run, child.session) + stamped(stamp, outcome.report.claims)
-        return ToolResult(text=unstamped(outcome.report.content), child=child.session, footer=below)
+        asked = escape_runtime_marks(render_reminder(list_parent_exchanges(run, child)))
+        below = (
+            asked
+            + render_follow_up_hint(run, child.session)
+            + render_work_summary(stamp, outcome.report.claims)
+        )
+        return ToolResult(
+            text=escape_runtime_marks(outcome.report.content), child=child.session, footer=below
+        )
 
     def objection(self, child: Invocation) -> tuple[str, str]:
         """Why an agent that was called is not begun, and the type of this error; empty if it may begin."""
@@ -188,7 +207,7 @@ class AgentCaller(msgspec.Struct, frozen=True):
         )
         log.once(child.place, spawned)
         log.once(child.place, SubAgentExecuting(child.session, max_steps=child.agent.tuning.max_turns))
-        return await transfer(self.run, inv, "delegate", child)
+        return await run_handoff(self.run, inv, "delegate", child)
 
     def refused(self, child: Invocation, why: str, kind: str) -> ToolResult:
         """Noted with the caller, because the child never began."""
@@ -198,10 +217,10 @@ class AgentCaller(msgspec.Struct, frozen=True):
     def failed(self, child: Invocation, error: str, kind: str) -> None:
         self.run.log.once(child.place, SubAgentFailed(child.session, error=error, error_type=kind))
 
-    def completed(self, child: Invocation, key: str = "", artifact: str = "") -> tuple[int, Stamp]:
+    def completed(self, child: Invocation, key: str = "", artifact: str = "") -> tuple[int, WorkSummary]:
         """Its steps, and what was done for it. `key`: under which its result is found again."""
         run, steps = self.run, self.steps_taken(child)
-        stamp = stamp_of(run.log, child.span)
+        stamp = summarize_work(run.log, child.span)
         read = run.readings.within(child.span) if key else ()
         done = (child.session, True, steps, stamp.tool_calls, stamp.not_returned, key, artifact, read)
         run.log.once(child.place, SubAgentCompleted(*done))
@@ -211,12 +230,12 @@ class AgentCaller(msgspec.Struct, frozen=True):
         """The turns of the called agent's own session, or of all its parts."""
         log = self.run.log
         if not child.agent.in_parts:
-            return turns_taken(log, child.span)
+            return count_turns(log, child.span)
         asked = ((draft.span, draft.event) for draft in log.drafts if isinstance(draft.event, LlmRequest))
         return len({(span, event.turn) for span, event in asked if conversation(span) == child.span})
 
 
-def reach_of_called(run: Run, child: Invocation) -> Reach:
+def build_called_limits(run: Run, child: Invocation) -> InheritedLimits:
     """With what the settings say of all agents that are called though no file names them."""
     settings = run.graph.settings.orchestration
     if settings.sub_agent_work_dir:

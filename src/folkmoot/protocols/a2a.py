@@ -34,7 +34,7 @@ from folkmoot.domain.sources import Source
 from folkmoot.domain.trace import told
 from folkmoot.errors import FolkmootError, Held, WrongUse
 from folkmoot.http.state import ServerState
-from folkmoot.http.stream.event_source import unless_gone
+from folkmoot.http.stream.event_source import run_while_connected
 from folkmoot.protocols import a2a_tasks
 from folkmoot.protocols.runs import MEDIA_TYPES, describe_agent, name_agents, page_after
 
@@ -54,7 +54,7 @@ def a2a_routes(house: ServerState) -> list[BaseRoute]:
     }
 
     async def index(request: Request) -> Response:
-        base = _base(request)
+        base = _base_url(request)
         listed = [
             {
                 "name": name,
@@ -68,14 +68,16 @@ def a2a_routes(house: ServerState) -> list[BaseRoute]:
 
     async def card(request: Request) -> Response:
         name = _name(request)
-        url = f"{_base(request)}/{name}"
-        return JSONResponse(agent_card_to_dict(card_of(name, agents[name], url, secured=house.keys.needed)))
+        url = f"{_base_url(request)}/{name}"
+        return JSONResponse(
+            agent_card_to_dict(build_agent_card(name, agents[name], url, secured=house.keys.needed))
+        )
 
     async def ask(request: Request) -> Response:
         """Nobody waits for a run on behalf of a client that has gone; the run goes on."""
         handler = handlers[_name(request)]
         await request.body()  # read before anything else looks at what the client does
-        answer = await unless_gone(request.receive, handler.handle_requests(request))
+        answer = await run_while_connected(request.receive, handler.handle_requests(request))
         return answer or Response(status_code=204)
 
     def _name(request: Request) -> str:
@@ -91,12 +93,12 @@ def a2a_routes(house: ServerState) -> list[BaseRoute]:
     ]
 
 
-def _base(request: Request) -> str:
+def _base_url(request: Request) -> str:
     """As the client reached it: the guard lets in no other names than those of this server."""
     return f"{str(request.base_url).rstrip('/')}{PATH}"
 
 
-def card_of(name: str, agent: Agent, url: str, *, secured: bool) -> types.AgentCard:
+def build_agent_card(name: str, agent: Agent, url: str, *, secured: bool) -> types.AgentCard:
     """`secured`: clients need a token."""
     about = describe_agent(agent) or f"The agent {agent.id}."
     card = types.AgentCard(
@@ -203,7 +205,7 @@ class TaskHandler(RequestHandler):
             runs = await self._tasks.list_runs(params.context_id)
             size = params.page_size if params.HasField("page_size") else DEFAULT_LIST_TASKS_PAGE_SIZE
             validate_page_size(size)
-            if a2a_tasks.selects(params):
+            if a2a_tasks.has_filter(params):
                 runs = [run for run in runs if a2a_tasks.is_selected(await self._show(run, params), params)]
             try:
                 page, token = page_after(runs, params.page_token or None, size, str)

@@ -86,7 +86,7 @@ def run_id_of(agent: Agent, message: types.Message) -> str:
     return f"a2a-{sha256(msgspec.json.encode(content)).hexdigest()[:20]}"
 
 
-def selects(asked: types.ListTasksRequest) -> bool:
+def has_filter(asked: types.ListTasksRequest) -> bool:
     """Whether the list is filtered by what each task says."""
     return asked.status != types.TaskState.TASK_STATE_UNSPECIFIED or asked.HasField("status_timestamp_after")
 
@@ -108,7 +108,7 @@ class TaskRun(NamedTuple):
 
     @property
     def task(self) -> types.Task:
-        return task_of(self.id, [entry.draft for entry in self.past])
+        return build_task(self.id, [entry.draft for entry in self.past])
 
     @property
     def is_over(self) -> bool:
@@ -166,10 +166,10 @@ class TaskRuns:
         id, context = run.id, run.task.context_id
         async for entry in follow_run(self._moot, run.id, run.after):
             if not isinstance(entry.event, RESTS) and (line := progress_line(entry.draft)):
-                message = _message(run.id, [entry.draft], entry.id, line)
-                status = types.TaskStatus(state=_WORKING, message=message, timestamp=_at(entry.draft))
+                message = _build_message(run.id, [entry.draft], entry.id, line)
+                status = types.TaskStatus(state=_WORKING, message=message, timestamp=_timestamp(entry.draft))
                 yield types.TaskStatusUpdateEvent(task_id=id, context_id=context, status=status)
-        rested = task_of(run.id, [entry.draft async for entry in self._moot.events(run.id)])
+        rested = build_task(run.id, [entry.draft async for entry in self._moot.events(run.id)])
         for artifact in rested.artifacts:
             yield types.TaskArtifactUpdateEvent(
                 task_id=id, context_id=context, artifact=artifact, last_chunk=True
@@ -177,15 +177,15 @@ class TaskRuns:
         yield types.TaskStatusUpdateEvent(task_id=id, context_id=context, status=rested.status)
 
 
-def task_of(run: str, past: Sequence[Draft]) -> types.Task:
+def build_task(run: str, past: Sequence[Draft]) -> types.Task:
     result = Result(run, past)
-    state, text = _state(result, past)
-    status = types.TaskStatus(state=state, timestamp=_at(past[-1]))
+    state, text = _task_state(result, past)
+    status = types.TaskStatus(state=state, timestamp=_timestamp(past[-1]))
     if text:
-        status.message.CopyFrom(_message(run, past, f"{run}/{len(past)}", text))
+        status.message.CopyFrom(_build_message(run, past, f"{run}/{len(past)}", text))
     return types.Task(
         id=run,
-        context_id=_context(past),
+        context_id=_context_id(past),
         status=status,
         artifacts=_artifacts(result),
         history=_history(run, past),
@@ -193,22 +193,22 @@ def task_of(run: str, past: Sequence[Draft]) -> types.Task:
     )
 
 
-def _context(past: Sequence[Draft]) -> str:
+def _context_id(past: Sequence[Draft]) -> str:
     return past[0].work_session_id.removeprefix(_FOREIGN)
 
 
-def _message(
+def _build_message(
     run: str, past: Sequence[Draft], id: str, text: str, role: types.Role = types.Role.ROLE_AGENT
 ) -> types.Message:
     parts = [types.Part(text=text)]
-    return types.Message(message_id=id, context_id=_context(past), task_id=run, role=role, parts=parts)
+    return types.Message(message_id=id, context_id=_context_id(past), task_id=run, role=role, parts=parts)
 
 
-def _at(draft: Draft) -> datetime:
+def _timestamp(draft: Draft) -> datetime:
     return datetime.fromisoformat(draft.ts)
 
 
-def _state(result: Result, past: Sequence[Draft]) -> tuple[types.TaskState, str]:
+def _task_state(result: Result, past: Sequence[Draft]) -> tuple[types.TaskState, str]:
     last = past[-1].event
     if isinstance(last, RunPruned):
         return _ENDS.get(last.status, types.TaskState.TASK_STATE_FAILED), "what happened in it was removed"
@@ -244,8 +244,10 @@ def _history(run: str, past: Sequence[Draft]) -> Iterator[types.Message]:
     for draft in past:
         match draft.event:
             case RunStarted(request=request, errand=errand):
-                yield _message(run, past, errand.message or f"{run}/request", request, types.Role.ROLE_USER)
+                yield _build_message(
+                    run, past, errand.message or f"{run}/request", request, types.Role.ROLE_USER
+                )
             case QuestionAsked(id=id, question=question):
-                yield _message(run, past, id, question)
+                yield _build_message(run, past, id, question)
             case QuestionAnswered(id=id, text=text):
-                yield _message(run, past, f"{id}/answer", text, types.Role.ROLE_USER)
+                yield _build_message(run, past, f"{id}/answer", text, types.Role.ROLE_USER)

@@ -113,7 +113,7 @@ class ChatReply(Value):
         return ChatError(status, f"{self.error} (run {self.run})", code=self.code, headers=NO_RETRY)
 
 
-def reply_of(result: Result, awaited: AwaitedRun, page: str) -> ChatReply:
+def build_reply(result: Result, awaited: AwaitedRun, page: str) -> ChatReply:
     """`page` is the address of this server."""
     waits, report = result.status == "waiting", result.final_report
     calls = [item for item in result.inbox if item.kind == "client_call"] if waits else []
@@ -195,7 +195,7 @@ class PastAnswer(Value):
         return len(self.drafts) > self.entries and isinstance(self.drafts[-1].event, RESTS)
 
     def reply(self, page: str) -> ChatReply:
-        return reply_of(Result(self.run, self.drafts), self.awaited, page)
+        return build_reply(Result(self.run, self.drafts), self.awaited, page)
 
 
 async def read_entries(moot: Folkmoot, run: str) -> list[Entry]:

@@ -14,10 +14,10 @@ from starlette.routing import Route
 from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolCall
 from folkmoot.http.problems import ChatError, openai_error
-from folkmoot.http.state import house_of
+from folkmoot.http.state import get_server_state
 from folkmoot.protocols import wire
 from folkmoot.protocols.answers import AwaitedRun, ChatReply, ClientCall
-from folkmoot.protocols.content import Content, inline_texts, openai_tools, read_content, tool_call
+from folkmoot.protocols.content import Content, inline_texts, parse_tool_call, read_content, read_openai_tools
 from folkmoot.protocols.conversation import ChatMessage
 from folkmoot.views.costs import Totals
 
@@ -45,7 +45,7 @@ class CompletionCall(msgspec.Struct):
         if self.custom:
             return ToolCall(self.id, self.custom.name, {"input": self.custom.input})
         function = self.function or CalledFunction("")
-        return tool_call(self.id, function.name, function.arguments)
+        return parse_tool_call(self.id, function.name, function.arguments)
 
 
 class CompletionMessage(msgspec.Struct):
@@ -77,8 +77,8 @@ class CompletionBody(msgspec.Struct, kw_only=True):
     response_format: wire.TypedOption | None = None
 
     def check(self, agent: Agent) -> None:
-        format, choice = wire.unsupported_openai(agent, self.response_format, self.tool_choice)
-        wire.refuse(
+        format, choice = wire.describe_unsupported(agent, self.response_format, self.tool_choice)
+        wire.refuse_unsupported(
             {
                 "response_format": format,
                 "tool_choice": choice,
@@ -107,19 +107,19 @@ class CompletionBody(msgspec.Struct, kw_only=True):
 
 
 async def complete(request: Request) -> Response:
-    body, house = await wire.read_body(request, CompletionBody), house_of(request)
+    body, house = await wire.read_body(request, CompletionBody), get_server_state(request)
     agent = wire.find_model(house.moot, body.model)
     body.check(agent)
     messages = [*body.read_messages()]
-    tools = openai_tools(body.tools or () if body.tool_choice != "none" else (), "tools", nested=True)
-    asked = wire.conversation_with(request, agent, messages, tools, body.metadata)
+    tools = read_openai_tools(body.tools or () if body.tool_choice != "none" else (), "tools", nested=True)
+    asked = wire.build_chat_request(request, agent, messages, tools, body.metadata)
     usage = bool(body.stream_options and body.stream_options.include_usage)
 
     def make_wire(run: AwaitedRun) -> Completion:
         created = wire.unix_seconds(house.clock.now())
         return Completion({"id": f"chatcmpl-{run.name}", "created": created, "model": body.model}, usage)
 
-    return await wire.answer(request, asked, make_wire, stream=body.stream)
+    return await wire.answer_request(request, asked, make_wire, stream=body.stream)
 
 
 class Completion:
@@ -132,9 +132,9 @@ class Completion:
         self._usage = usage
 
     def whole(self, reply: ChatReply) -> dict[str, Any]:
-        calls = {"tool_calls": [_call(call) for call in reply.calls]} if reply.calls else {}
+        calls = {"tool_calls": [_to_tool_call(call) for call in reply.calls]} if reply.calls else {}
         message = {"role": "assistant", "content": reply.text or None, "refusal": None, **calls}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(reply)}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(reply)}
         return {
             **self._head,
             "object": "chat.completion",
@@ -154,20 +154,22 @@ class Completion:
 
     def end(self, reply: ChatReply) -> Iterator[bytes]:
         for number, call in enumerate(reply.calls):
-            yield self._chunk({"tool_calls": [{"index": number, **_call(call)}]})
-        yield self._chunk({}, _finish(reply), folkmoot=reply.about)
+            yield self._chunk({"tool_calls": [{"index": number, **_to_tool_call(call)}]})
+        yield self._chunk({}, _finish_reason(reply), folkmoot=reply.about)
         if self._usage:
-            yield wire.event({**self._head, "object": _CHUNK, "choices": [], "usage": _usage(reply.usage)})
+            yield wire.encode_event(
+                {**self._head, "object": _CHUNK, "choices": [], "usage": _usage(reply.usage)}
+            )
         yield _DONE
 
     def fail(self, error: ChatError) -> Iterator[bytes]:
-        yield wire.event(openai_error(error))
+        yield wire.encode_event(openai_error(error))
         yield _DONE
 
     def _chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         none = {"usage": None} if self._usage else {}
-        return wire.event({**self._head, "object": _CHUNK, "choices": [choice], **none, **more})
+        return wire.encode_event({**self._head, "object": _CHUNK, "choices": [choice], **none, **more})
 
 
 def _usage(spent: Totals) -> dict[str, Any]:
@@ -180,11 +182,11 @@ def _usage(spent: Totals) -> dict[str, Any]:
     }
 
 
-def _finish(reply: ChatReply) -> str:
+def _finish_reason(reply: ChatReply) -> str:
     return "tool_calls" if reply.calls else "stop"
 
 
-def _call(call: ClientCall) -> dict[str, Any]:
+def _to_tool_call(call: ClientCall) -> dict[str, Any]:
     if call.tool.freeform:
         return {"id": call.id, "type": "custom", "custom": {"name": call.tool.name, "input": call.text}}
     return {"id": call.id, "type": "function", "function": {"name": call.tool.name, "arguments": call.text}}

@@ -19,25 +19,25 @@ from folkmoot.domain.events import RunParked
 from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.part import Part
 from folkmoot.domain.trace import Told
-from folkmoot.engine.admission import check_request, fitting, names_in_use
+from folkmoot.engine.admission import check_request, limit_attachments, names_in_use
 from folkmoot.errors import HandedOver, Held, StaleOwner, WrongUse
-from folkmoot.http.problems import NO_RETRY, ChatError, input_refused
-from folkmoot.http.requests import another_request, key_of, trace_of
-from folkmoot.http.state import ServerState, house_of
-from folkmoot.http.stream.event_source import unless_gone
+from folkmoot.http.problems import NO_RETRY, ChatError, as_bad_request
+from folkmoot.http.requests import read_idempotency_key, read_trace, reused_key_error
+from folkmoot.http.state import ServerState, get_server_state
+from folkmoot.http.stream.event_source import run_while_connected
 from folkmoot.ports import Filter
 from folkmoot.protocols.answers import (
     AnsweredRuns,
     AnsweringRun,
     AwaitedRun,
     ChatReply,
+    build_reply,
     read_drafts,
     read_entries,
     recorded_key,
-    reply_of,
     waiting_mark,
 )
-from folkmoot.protocols.content import note, with_free_names
+from folkmoot.protocols.content import format_note, rename_used_names
 from folkmoot.protocols.conversation import ChatMessage, ChatRequest
 from folkmoot.protocols.runs import RESTS, follow_run
 from folkmoot.views.result import Result
@@ -46,7 +46,7 @@ WORK_SESSION = "x-folkmoot-work-session"
 """The header that names the work session of a request."""
 
 
-class ClientGone(ClientDisconnect):
+class ClientDisconnected(ClientDisconnect):
     """The client has disconnected, and its run is cancelled."""
 
 
@@ -64,7 +64,12 @@ class ChatRuns:
 
     @classmethod
     async def of(cls, request: Request) -> ChatRuns:
-        return cls(house_of(request), page_of(request), await read_key(request), trace_of(request.headers))
+        return cls(
+            get_server_state(request),
+            read_server_url(request),
+            await read_key(request),
+            read_trace(request.headers),
+        )
 
     async def start(self, asked: ChatRequest, *, surely: bool = True) -> AwaitedRun:
         """Answer what the conversation's last run asked, or start a new one. `surely`: every refusal is raised here,
@@ -79,7 +84,7 @@ class ChatRuns:
         if known := await self._answered.keyed(run):
             recorded, first = known
             if recorded != self.key:
-                raise another_request()
+                raise reused_key_error()
             if first == run:
                 return AwaitedRun(run, keyed=True)
         errand = Errand(run=run, ticket=self.key, **self.trace)
@@ -105,7 +110,7 @@ class ChatRuns:
         moot, agent = self._moot, self._moot.agent(asked.agent)
         if not asked.request:
             raise ChatError(400, "no run waits for these results; say something beside them", param="input")
-        with input_refused():
+        with as_bad_request():
             check_request(agent, asked.request)
         used = names_in_use(moot.graph, moot.kits, agent) if asked.tools else ()
         errand = replace(
@@ -114,11 +119,11 @@ class ChatRuns:
             attachments=asked.parts,
             work_session=asked.work_session or (before.work_session if before else ""),
             blocks=tuple(replace(block, text=moot.secrets.text(block.text)) for block in asked.blocks),
-            tools=tuple(with_free_names(asked.tools, used)),
+            tools=tuple(rename_used_names(asked.tools, used)),
             thread=asked.thread,
             aloud=True,
         )
-        with input_refused():
+        with as_bad_request():
             return moot.enclose(errand, asked.files)
 
     async def _continue(self, before: AnsweringRun, asked: ChatRequest, key: str) -> AwaitedRun | None:
@@ -127,16 +132,16 @@ class ChatRuns:
         if not asked.results and waiting_mark(before.run) not in before.answer:
             return None
         items = {item.id: item for item in await self._moot.inbox(before.run)}
-        if not _concerns(items.values(), asked):
+        if not _is_answer(items.values(), asked):
             return None
         drafts = await read_drafts(self._moot, before.run)
-        first = _entries_at_first(drafts, key)
+        first = _count_earlier_entries(drafts, key)
         mine = tuple(item.id for item in items.values() if key and item.ticket == key)
         awaited = AwaitedRun(before.run, first, Result(before.run, drafts[:first]).totals, mine)
         if not isinstance(drafts[-1].event, RunParked):
             return awaited
         open = [item for item in items.values() if item.is_open]
-        replies = [reply for item in open for reply in _replies(self._moot, item, asked)]
+        replies = [reply for item in open for reply in _build_replies(self._moot, item, asked)]
         replies = replies if asked.results else replies[:1] if not mine else []
         for reply in replies:
             with suppress(WrongUse):  # somebody else was quicker
@@ -163,20 +168,20 @@ class ChatRuns:
                     await self._moot.cancel(run, why)
 
     async def reply_unless_gone(self, awaited: AwaitedRun, receive: Receive) -> ChatReply:
-        """Raises `ClientGone` if the client disconnects first."""
-        if reply := await unless_gone(receive, self.reply(awaited)):
+        """Raises `ClientDisconnected` if the client disconnects first."""
+        if reply := await run_while_connected(receive, self.reply(awaited)):
             return reply
         await self.cancel(awaited)
-        raise ClientGone
+        raise ClientDisconnected
 
     async def reply(self, awaited: AwaitedRun) -> ChatReply:
         """When the run has ended or waits, in whichever process it runs."""
-        return reply_of(await self._result(awaited), awaited, self.page)
+        return build_reply(await self._result(awaited), awaited, self.page)
 
     async def progress(self, awaited: AwaitedRun) -> AsyncIterator[Draft]:
         """What happens in the run, until it has ended or waits."""
         entries = await read_entries(self._moot, awaited.run)
-        if awaited.entries and _result_in(awaited, entries):
+        if awaited.entries and _find_result(awaited, entries):
             return
         after = entries[awaited.entries - 1].seq if awaited.entries else entries[0].seq - 1
         async for entry in self.house.hub.subscribe(Filter(run=awaited.run), after):
@@ -207,7 +212,7 @@ class ChatRuns:
         return self.house.one(AnsweredRuns)
 
     async def _result(self, awaited: AwaitedRun) -> Result:
-        if awaited.keyed and (found := _result_in(awaited, await read_entries(self._moot, awaited.run))):
+        if awaited.keyed and (found := _find_result(awaited, await read_entries(self._moot, awaited.run))):
             return found
         if task := self.house.room.task(awaited.run):
             try:
@@ -222,7 +227,7 @@ class ChatRuns:
                 raise ChatError(503, stops, code="server_stops", headers=retry) from error
         while True:
             entries = await read_entries(self._moot, awaited.run)
-            if found := _result_in(awaited, entries):
+            if found := _find_result(awaited, entries):
                 return found
             async for _ in follow_run(self._moot, awaited.run, entries[-1].seq):
                 pass
@@ -231,24 +236,24 @@ class ChatRuns:
 async def read_key(request: Request) -> str:
     """Its idempotency key with the path, hashed: also the id of the run that it starts; and the hash of its content.
     Empty if it has no key."""
-    if not (key := key_of(request)):
+    if not (key := read_idempotency_key(request)):
         return ""
     content = request.headers.get(WORK_SESSION, "").encode() + b"\n" + await request.body()
     return f"{_hash(f'{request.url.path} {key}'.encode())}.{_hash(content)}"
 
 
-def page_of(request: Request) -> str:
+def read_server_url(request: Request) -> str:
     return f"{request.url.scheme}://{request.url.netloc}/"
 
 
-def _concerns(items: Iterable[Item], asked: ChatRequest) -> bool:
+def _is_answer(items: Iterable[Item], asked: ChatRequest) -> bool:
     """Whether the client answers something in a run's inbox, and does not ask something new."""
     if asked.results:
         return bool({item.id for item in items} & {result.answers for result in asked.results})
     return {item.kind for item in items if item.is_open} != {"client_call"}
 
 
-def _entries_at_first(drafts: Sequence[Draft], key: str) -> int:
+def _count_earlier_entries(drafts: Sequence[Draft], key: str) -> int:
     """How many entries the run had when the request with this key came first; all, if it comes now."""
     answers = (at for at, draft in enumerate(drafts) if key and recorded_key(draft.event) == key)
     first = next(answers, len(drafts))
@@ -256,7 +261,7 @@ def _entries_at_first(drafts: Sequence[Draft], key: str) -> int:
     return parked[-1] if parked and first < len(drafts) else first
 
 
-def _replies(moot: Folkmoot, item: Item, asked: ChatRequest) -> Iterator[Reply]:
+def _build_replies(moot: Folkmoot, item: Item, asked: ChatRequest) -> Iterator[Reply]:
     """Results answer calls of the client's tools, otherwise the user's words answer a question. An approval is never
     answered by words."""
     if item.kind == "question" and not asked.results:
@@ -270,14 +275,16 @@ def _replies(moot: Folkmoot, item: Item, asked: ChatRequest) -> Iterator[Reply]:
 
 def _store_files(moot: Folkmoot, result: ChatMessage) -> tuple[str, tuple[Part, ...]]:
     """A tool's result as text that names the artifacts of its files, and the images among them."""
-    files = fitting(result.files)
+    files = limit_attachments(result.files)
     parts = moot.enclose(Errand(), files).attachments
-    notes = [note(f"{part} is artifact {part.artifact}") for part in parts]
-    notes += [note(f"{file.name} is too much beside the others") for file in result.files[len(files) :]]
+    notes = [format_note(f"{part} is artifact {part.artifact}") for part in parts]
+    notes += [
+        format_note(f"{file.name} is too much beside the others") for file in result.files[len(files) :]
+    ]
     return "\n".join((result.text, *notes)).strip(), tuple(part for part in parts if part.is_image)
 
 
-def _result_in(awaited: AwaitedRun, entries: Sequence[Entry]) -> Result | None:
+def _find_result(awaited: AwaitedRun, entries: Sequence[Entry]) -> Result | None:
     """What the client waits for, if it is there. Under a key that is the first such result, though the run may have
     continued since."""
     drafts = [entry.draft for entry in entries]

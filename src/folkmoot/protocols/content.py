@@ -74,13 +74,13 @@ def read_content(content: Content, place: str, *, strict: bool = False, between:
                 if isinstance(each, str):
                     texts.append(each)
                 elif (why := objection(each)) and not strict:
-                    texts.append(note(why, between))
+                    texts.append(format_note(why, between))
                 else:
                     files.append(each)
         except WrongUse as error:
             if strict:
                 raise ChatError(400, f"{error}; {_TAKEN}", param=f"{place}[{number}]") from error
-            texts.append(note(str(error), between))
+            texts.append(format_note(str(error), between))
     return MessageContent(between.join(texts), tuple(files))
 
 
@@ -92,7 +92,7 @@ def inline_texts(contents: MessageContent) -> MessageContent:
     return MessageContent("\n\n".join((contents.text, *texts)).strip(), rest) if plain else contents
 
 
-def note(words: str, between: str = "\n\n") -> str:
+def format_note(words: str, between: str = "\n\n") -> str:
     """In the place of something that the model does not get."""
     return f"[{words}]" if between else f"\n[{words}]\n"
 
@@ -107,18 +107,20 @@ def _read_part(part: Mapping[str, Any], between: str) -> Iterator[str | File]:
         yield text
     elif kind == "search_result":
         head = " ".join(str(part[key]) for key in ("title", "source") if part.get(key))
-        yield f"{head}\n{_texts_in(part.get('content'))}"
+        yield f"{head}\n{_join_texts(part.get('content'))}"
     elif kind == "document" and isinstance(source, dict) and source.get("type") == "content":
-        yield _texts_in(source.get("content"))
+        yield _join_texts(source.get("content"))
     elif kind == "tool_reference":
-        yield note(f"the tool {part.get('tool_name')} is there from the user's next message on", between)
-    elif file := file_of(part):
+        yield format_note(
+            f"the tool {part.get('tool_name')} is there from the user's next message on", between
+        )
+    elif file := read_file_part(part):
         yield file
     elif kind not in _SILENT:
         raise WrongUse(f"a part of the type {kind!r} cannot be read here")
 
 
-def _texts_in(given: Any) -> str:
+def _join_texts(given: Any) -> str:
     """Of the parts inside a part."""
     if not isinstance(given, list):
         return given if isinstance(given, str) else ""
@@ -126,41 +128,41 @@ def _texts_in(given: Any) -> str:
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
-def file_of(part: Mapping[str, Any]) -> File | None:
+def read_file_part(part: Mapping[str, Any]) -> File | None:
     """The file in a content part; none if it is of another kind, such as text. Raises `WrongUse`."""
     match part:
         case {"type": "image_url", "image_url": {"url": str(url)}} | {
             "type": "image_url" | "input_image",
             "image_url": str(url),
         }:
-            return _from_url(url, "")
+            return _file_from_url(url, "")
         case {"type": "file", "file": {"file_data": str(data), **more}} | {
             "type": "input_file",
             "file_data": str(data),
             **more,
         }:
-            return _from_url(data, _name(more.get("filename")))
+            return _file_from_url(data, _file_name(more.get("filename")))
         case {"type": "image" | "document" as kind, "source": dict(source)}:
-            return _from_source(kind, source, _name(part.get("title")))
+            return _file_from_source(kind, source, _file_name(part.get("title")))
         case {"type": "image_url" | "input_image" | "file" | "input_file" | "image" | "document" as kind}:
             raise WrongUse(f"a part of type {kind!r} holds no content that can be read here; {_INLINE}")
         case _:
             return None
 
 
-def _from_url(url: str, name: str) -> File:
+def _file_from_url(url: str, name: str) -> File:
     """Some clients send base64 without the head of a data URL."""
     head = _DATA_URL.match(url)
     if not head and re.match(r"[a-z][a-z0-9+.-]*:", url, re.IGNORECASE):
         raise WrongUse(f"{url[:80]!r} is an address; {_INLINE}")
     media = head[1].lower() if head else ""
-    return _file(url[head.end() :] if head else url, media, name)
+    return _decode_file(url[head.end() :] if head else url, media, name)
 
 
-def _from_source(kind: str, source: Mapping[str, Any], name: str) -> File:
+def _file_from_source(kind: str, source: Mapping[str, Any], name: str) -> File:
     match source:
         case {"type": "base64", "data": str(data)}:
-            return _file(data, str(source.get("media_type") or ""), name)
+            return _decode_file(data, str(source.get("media_type") or ""), name)
         case {"type": "text", "data": str(data)}:
             return File(name or "document.txt", data.encode(), "text/plain")
         case _:
@@ -168,7 +170,7 @@ def _from_source(kind: str, source: Mapping[str, Any], name: str) -> File:
             raise WrongUse(f"{part} cannot be read here; {_INLINE}")
 
 
-def _file(data: str, media: str, name: str) -> File:
+def _decode_file(data: str, media: str, name: str) -> File:
     name = name or f"{media.partition('/')[0] or 'file'}.{_EXTENSIONS.get(media, media.rpartition('/')[2])}"
     try:
         return File(name.rstrip("."), b64decode("".join(data.split()), validate=True), media)
@@ -176,12 +178,12 @@ def _file(data: str, media: str, name: str) -> File:
         raise WrongUse(f"{name} is no base64: {error}") from None
 
 
-def _name(given: Any) -> str:
+def _file_name(given: Any) -> str:
     """Without the path that some clients send along."""
     return re.split(r"[/\\]", given)[-1] if isinstance(given, str) else ""
 
 
-def convert(given: Any, type: type[T], place: str) -> T:
+def convert_part(given: Any, type: type[T], place: str) -> T:
     """A part of a body that is read apart from the rest. Raises `ChatError`."""
     try:
         return msgspec.convert(given, type)
@@ -192,7 +194,7 @@ def convert(given: Any, type: type[T], place: str) -> T:
         raise ChatError(400, words, param=param) from error
 
 
-def tool_call(id: str, name: str, arguments: str) -> ToolCall:
+def parse_tool_call(id: str, name: str, arguments: str) -> ToolCall:
     """Of a client's tool, as the client repeats it."""
     try:
         return ToolCall(id, name, msgspec.json.decode(arguments or "{}", type=dict[str, Any]))
@@ -229,7 +231,7 @@ class _Namespace(msgspec.Struct):
     tools: list[dict[str, Any]]
 
 
-def openai_tools(
+def read_openai_tools(
     tools: Iterable[dict[str, Any]], place: str, namespace: str = "", *, nested: bool = False
 ) -> Iterator[ToolSpec]:
     """Those that the client can be asked to call. `nested`: each is described below the name of its type.
@@ -244,13 +246,13 @@ def openai_tools(
                 raise ChatError(400, f"a tool of the type `{kind}` says in `{kind}` what it is", param=at)
             at = f"{at}.{kind}"
         if kind == "function":
-            function = convert(described, ClientFunction, at)
+            function = convert_part(described, ClientFunction, at)
             yield function_spec(function.name, function.description, function.parameters, namespace)
         elif kind == "custom":
-            yield _freeform_spec(convert(described, ClientFreeform, at), namespace)
+            yield _freeform_spec(convert_part(described, ClientFreeform, at), namespace)
         elif kind == "namespace" and not nested:
-            group = convert(tool, _Namespace, at)
-            yield from openai_tools(group.tools, f"{at}.tools", group.name)
+            group = convert_part(tool, _Namespace, at)
+            yield from read_openai_tools(group.tools, f"{at}.tools", group.name)
 
 
 def function_spec(
@@ -275,7 +277,7 @@ def name_for_models(name: str, namespace: str = "") -> str:
     return wire_name(f"{namespace}.{name}" if namespace else name)
 
 
-def with_free_names(tools: Iterable[ToolSpec], used: Iterable[str]) -> Iterator[ToolSpec]:
+def rename_used_names(tools: Iterable[ToolSpec], used: Iterable[str]) -> Iterator[ToolSpec]:
     """The same tools, renamed where a name is `used`. Of those that the client itself cannot tell apart, the first."""
     names = {*used}
     seen: set[Origin] = set()

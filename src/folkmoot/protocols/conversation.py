@@ -22,7 +22,7 @@ from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.part import LARGEST_TOGETHER, MOST, File, Part, recorded
 from folkmoot.domain.value import Value
 from folkmoot.http.problems import ChatError
-from folkmoot.protocols.content import note
+from folkmoot.protocols.content import format_note
 
 _CONVERSATION = "conversation"
 """The block that holds the earlier messages."""
@@ -108,16 +108,16 @@ def read_conversation(
     last = numbers[-1]
     if not messages[last].text.strip() and not messages[last].files:
         raise ChatError(400, "the last message of the user says nothing", param="messages")
-    (now, *before) = reversed([*_threads(agent, messages[: last + 1])])
+    (now, *before) = reversed([*_list_turns(agent, messages[: last + 1])])
     fitted = _fit_files(messages, last, vision)
     request = fitted[last]
-    attached = note(f"attached: {', '.join(file.name for file in request.files)}")
+    attached = format_note(f"attached: {', '.join(file.name for file in request.files)}")
     return ChatRequest(
         agent,
         request.text if request.text.strip() else attached,
         now.thread,
         tuple(before),
-        tuple(_blocks(agent_id, [*fitted[:last], *fitted[last + 1 :]])),
+        tuple(_build_blocks(agent_id, [*fitted[:last], *fitted[last + 1 :]])),
         results=results,
         dropped=_dropped_calls(messages),
         files=tuple(file for message in fitted for file in message.files),
@@ -136,11 +136,13 @@ def _fit_files(messages: Sequence[ChatMessage], request: int, vision: Vision) ->
             count, size, tokens = count + 1, size + part.size, tokens + part.tokens
             fits = count <= MOST and size <= LARGEST_TOGETHER and tokens <= vision.tokens
             if vision.images is False and part.is_image:
-                notes.append(note(f"{file.name} was shown here; the model of this agent takes no images"))
+                notes.append(
+                    format_note(f"{file.name} was shown here; the model of this agent takes no images")
+                )
             elif number == request or (fits and (vision.images or message.role == "user")):
                 files.append(file)
             else:
-                notes.append(note(f"{file.name} was shown here, and is shown no more"))
+                notes.append(format_note(f"{file.name} was shown here, and is shown no more"))
         if notes:
             text = "\n\n".join((message.text, *notes)).strip()
             fitted[number] = replace(message, text=text, files=tuple(files))
@@ -153,13 +155,17 @@ def continue_from(asked: ChatRequest, agent_id: str, after: str, drafts: Sequenc
     assert isinstance(started, RunStarted)
     before = [block.text for block in started.errand.blocks if block.tag == _CONVERSATION]
     own = [block.text for block in asked.blocks if block.tag == _CONVERSATION]
-    block = Block(_CONVERSATION, "\n\n".join((*before, *_lines(_exchanged(drafts)), *own)), agent=agent_id)
+    block = Block(
+        _CONVERSATION,
+        "\n\n".join((*before, *_message_lines(_read_run_messages(drafts)), *own)),
+        agent=agent_id,
+    )
     others = [block for block in asked.blocks if block.tag != _CONVERSATION]
     attached = started.errand.attachments
     return replace(asked, thread="", earlier=(), blocks=(*others, block), parts=attached, after=after)
 
 
-def _exchanged(drafts: Sequence[Draft]) -> Iterator[ChatMessage]:
+def _read_run_messages(drafts: Sequence[Draft]) -> Iterator[ChatMessage]:
     """Between user and assistant, in one run."""
     for draft in drafts:
         match draft.event:
@@ -194,7 +200,7 @@ def _dropped_calls(messages: Sequence[ChatMessage]) -> tuple[str, ...]:
     return tuple(call.id for message in messages for call in message.calls if call.id not in answered)
 
 
-def _threads(agent: str, messages: Sequence[ChatMessage]) -> Iterator[EarlierTurn]:
+def _list_turns(agent: str, messages: Sequence[ChatMessage]) -> Iterator[EarlierTurn]:
     """Every message of the user as a place to continue from, with its answer. Traffic with tools does not count."""
     hashed, place = sha256(agent.encode()), ""
     answers: list[str] = []
@@ -214,16 +220,16 @@ def _threads(agent: str, messages: Sequence[ChatMessage]) -> Iterator[EarlierTur
     yield EarlierTurn(place)
 
 
-def _blocks(agent_id: str, messages: Sequence[ChatMessage]) -> Iterator[Block]:
+def _build_blocks(agent_id: str, messages: Sequence[ChatMessage]) -> Iterator[Block]:
     system = [message.text for message in messages if message.role == "system" and message.text.strip()]
     if system:
         yield Block("client_instructions", "\n\n".join(system))
-    if lines := [*_lines(messages)]:
+    if lines := [*_message_lines(messages)]:
         by_agent = any(message.role in ("assistant", "tool") for message in messages)
         yield Block(_CONVERSATION, "\n\n".join(lines), agent=agent_id if by_agent else "")
 
 
-def _lines(messages: Iterable[ChatMessage]) -> Iterator[str]:
+def _message_lines(messages: Iterable[ChatMessage]) -> Iterator[str]:
     for message in messages:
         if message.role != "system" and message.text.strip():
             yield f"{message.role}: {message.text}"

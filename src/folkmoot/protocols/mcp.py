@@ -29,17 +29,17 @@ from folkmoot.domain.errand import Errand
 from folkmoot.domain.inbox import Item, Reply
 from folkmoot.domain.inbox_events import Settlement
 from folkmoot.domain.trace import told
-from folkmoot.engine.claims import ATTEND_EVERY, drawn
+from folkmoot.engine.claims import ATTEND_EVERY, draw_identity
 from folkmoot.engine.clock import SystemClock
 from folkmoot.errors import FolkmootError, Held, WrongUse
-from folkmoot.orchestration.inbox import Answerer
+from folkmoot.orchestration.inbox import ItemHandler
 from folkmoot.protocols.mcp_offers import (
     RESUME,
     RESUME_TOOL,
     Context,
     RunResources,
     agents_as_tools,
-    page,
+    list_page,
     request_of,
     tool_of,
 )
@@ -98,7 +98,7 @@ def mcp_server(moot: Folkmoot, only: Sequence[str] = ()) -> Server[Any]:
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        listed, cursor = page(tools, params, lambda tool: tool.name)
+        listed, cursor = list_page(tools, params, lambda tool: tool.name)
         return types.ListToolsResult(tools=listed, next_cursor=cursor)
 
     return Server(
@@ -134,9 +134,9 @@ class ToolCalls:
         except FolkmootError as error:
             text = self._moot.secrets.text(str(error))
             return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
-        asks = result.status == "waiting" and elicits(context) and asked_with_the_answer(context)
+        asks = result.status == "waiting" and has_elicitation(context) and is_modern_protocol(context)
         unasked = [item for item in result.inbox if item.id not in (params.input_responses or {})]
-        return _questions(result, unasked) if asks and unasked else _answer(result)
+        return _build_input_request(result, unasked) if asks and unasked else _build_result(result)
 
     async def _prepare(self, context: Context, params: types.CallToolRequestParams) -> tuple[str, Begin]:
         """The run, and what starts or continues it."""
@@ -157,14 +157,18 @@ class ToolCalls:
         request = request_of(agent, arguments)
         # `_meta` names the trace, also without HTTP, or else the headers of the request do.
         trace = told(context.meta or {}) or told(context.request.headers if context.request else {})
-        errand = Errand(run=drawn(self._clock).run, **trace)  # known from the start: progress looks for it
-        begin = partial(self._moot.run, agent.file, request, answer=answerer(context), errand=errand)
+        errand = Errand(
+            run=draw_identity(self._clock).run, **trace
+        )  # known from the start: progress looks for it
+        begin = partial(
+            self._moot.run, agent.file, request, answer=make_approval_handler(context), errand=errand
+        )
         return errand.run, begin
 
     async def _resume(self, context: Context, run_id: str) -> Result:
         while True:
             try:
-                return await self._moot.resume(run_id, answer=answerer(context))
+                return await self._moot.resume(run_id, answer=make_approval_handler(context))
             except Held:  # a worker that the answer woke was quicker, or the server that took it
                 result = await self._moot.followed(run_id)
             if result.status != "waiting":
@@ -180,9 +184,9 @@ class ToolCalls:
     async def _reply(self, context: Context, run_id: str, params: types.CallToolRequestParams) -> None:
         """Record what was filled in at the client; what somebody else decided meanwhile stays as it is."""
         filled = params.input_responses or {}
-        for item in await self._moot.inbox(run_id) if filled and elicits(context) else ():
+        for item in await self._moot.inbox(run_id) if filled and has_elicitation(context) else ():
             form = filled.get(item.id)
-            if isinstance(form, types.ElicitResult) and (reply := reply_to(item, form, context)):
+            if isinstance(form, types.ElicitResult) and (reply := parse_reply(item, form, context)):
                 with suppress(WrongUse):
                     await self._moot.reply(reply)
 
@@ -219,27 +223,29 @@ class ToolCalls:
                 await context.session.report_progress(count, message=line)
 
 
-def _answer(result: Result) -> types.CallToolResult:
+def _build_result(result: Result) -> types.CallToolResult:
     """Everything but a report is an error to the client: the tool has not done its work."""
     report = result.final_report
     if not result.success or report is None:
         return types.CallToolResult(
-            content=[types.TextContent(text=_error(result))], is_error=True, _meta=_about(result)
+            content=[types.TextContent(text=_describe_error(result))],
+            is_error=True,
+            _meta=_result_metadata(result),
         )
     structured = report.content_json if isinstance(report.content_json, dict) else None
     text = types.TextContent(text=report.content)
-    return types.CallToolResult(content=[text], structured_content=structured, _meta=_about(result))
+    return types.CallToolResult(content=[text], structured_content=structured, _meta=_result_metadata(result))
 
 
-def _questions(result: Result, items: Sequence[Item]) -> types.InputRequiredResult:
+def _build_input_request(result: Result, items: Sequence[Item]) -> types.InputRequiredResult:
     """What the run waits for, as forms; the client calls again with them filled in, and with the run's id."""
-    forms = {item.id: types.ElicitRequest(params=form_for(item)) for item in items}
+    forms = {item.id: types.ElicitRequest(params=build_form(item)) for item in items}
     return types.InputRequiredResult(
-        input_requests=dict(forms), request_state=result.run_id, _meta=_about(result)
+        input_requests=dict(forms), request_state=result.run_id, _meta=_result_metadata(result)
     )
 
 
-def _about(result: Result) -> dict[str, Any]:
+def _result_metadata(result: Result) -> dict[str, Any]:
     report = result.final_report
     facts = {
         "runId": result.run_id,
@@ -254,7 +260,7 @@ def _about(result: Result) -> dict[str, Any]:
     return {ABOUT: msgspec.to_builtins(facts)}
 
 
-def _error(result: Result) -> str:
+def _describe_error(result: Result) -> str:
     if needs := [*what_it_needs(result)]:
         state = f"The run {result.run_id} is {result.status}."
         return "\n".join((state, *needs, f"or call the tool {RESUME} with the run's id"))
@@ -262,14 +268,14 @@ def _error(result: Result) -> str:
     return f"{result.status}{where}: {result.error or 'without a report'} (run {result.run_id})"
 
 
-def form_for(item: Item) -> ElicitRequestFormParams:
+def build_form(item: Item) -> ElicitRequestFormParams:
     """Everything that a person needs to decide: the whole call, nothing hidden in it."""
     fields = {name: {"type": "string", **field} for name, field in _FORMS[item.kind].items()}
     schema = {"type": "object", "properties": fields, "required": [*fields][:1]}
     return ElicitRequestFormParams(message="\n".join(described(item)).strip(), requested_schema=schema)
 
 
-def reply_to(item: Item, form: ElicitResult, context: Context) -> Reply | None:
+def parse_reply(item: Item, form: ElicitResult, context: Context) -> Reply | None:
     """None if the item stays open. Only an approval can be declined: that is a no, and needs no form."""
     client = context.session.client_params  # all that is known of the person
     by = f"mcp:{client.client_info.name}" if client else "mcp"
@@ -290,34 +296,34 @@ def reply_to(item: Item, form: ElicitResult, context: Context) -> Reply | None:
             return None
 
 
-def elicits(context: Context) -> bool:
+def has_elicitation(context: Context) -> bool:
     """Whether the client shows forms; one that says no more than `elicitation: {}` does."""
     capabilities = context.session.client_capabilities
     offered = capabilities.elicitation if capabilities else None
     return offered is not None and (offered.form is not None or offered.url is None)
 
 
-def asked_with_the_answer(context: Context) -> bool:
+def is_modern_protocol(context: Context) -> bool:
     """The newer generation: no question reaches a client but as the answer to its call."""
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def answerer(context: Context) -> Answerer | None:
+def make_approval_handler(context: Context) -> ItemHandler | None:
     """Answers while the run goes on; none if nobody is there: the run parks, or takes that for a no."""
-    if not elicits(context):
+    if not has_elicitation(context):
         return None
-    if asked_with_the_answer(context):
+    if is_modern_protocol(context):
         return _leave_open
 
     async def elicit(item: Item) -> Reply | None:
-        asked = form_for(item)
+        asked = build_form(item)
         try:
             form = await context.session.elicit_form(
                 asked.message, asked.requested_schema, context.request_id
             )
         except MCPError:  # a client that cannot after all; the run parks, and can be answered elsewhere
             return None
-        return reply_to(item, form, context)
+        return parse_reply(item, form, context)
 
     return elicit
 

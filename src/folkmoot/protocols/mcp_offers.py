@@ -117,7 +117,7 @@ def _is_object(schema: Mapping[str, Any] | None) -> bool:
     return schema is not None and schema.get("type") == "object"
 
 
-def page(
+def list_page(
     entries: Sequence[T], asked: types.PaginatedRequestParams | None, key: Callable[[T], str]
 ) -> tuple[list[T], str | None]:
     cursor = asked.cursor if asked else None
@@ -136,8 +136,8 @@ class RunResources:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """`resources/list`: the list of runs, then each run and its report, the newest first."""
-        everything = [_INDEX, *(resource for row in await self._rows() for resource in _resources(row))]
-        resources, cursor = page(everything, params, lambda resource: resource.uri)
+        everything = [_INDEX, *(resource for row in await self._rows() for resource in _build_resources(row))]
+        resources, cursor = list_page(everything, params, lambda resource: resource.uri)
         return types.ListResourcesResult(resources=resources, next_cursor=cursor)
 
     async def list_templates(
@@ -172,7 +172,7 @@ class RunResources:
         return await self._moot.runs(RunQuery(agents=tuple(self._files)))
 
 
-def _resources(row: RunRow) -> Iterator[types.Resource]:
+def _build_resources(row: RunRow) -> Iterator[types.Resource]:
     about = f"{row.status}, {row.agent}, {row.started_at}"
     yield types.Resource(name=row.run_id, uri=f"{RUNS}/{row.run_id}", description=about, mime_type=_JSON)
     if row.status == "completed":

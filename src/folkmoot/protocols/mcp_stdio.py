@@ -23,10 +23,13 @@ async def serve_stdio(server: Server[Any]) -> None:
 
     Meanwhile stdin is empty and stdout leads to stderr, for tools and for all that they start.
     """
-    with _taken(0, os.open(os.devnull, os.O_RDONLY)) as incoming, _taken(1, os.dup(2)) as outgoing:
+    with (
+        _redirect_descriptor(0, os.open(os.devnull, os.O_RDONLY)) as incoming,
+        _redirect_descriptor(1, os.dup(2)) as outgoing,
+    ):
         try:
             with os.fdopen(outgoing, "w", encoding="utf-8", closefd=False) as wire:
-                await _serve(server, cast("AsyncFile[str]", _Lines(incoming)), wrap_file(wire))
+                await _serve(server, cast("AsyncFile[str]", _LineReader(incoming)), wrap_file(wire))
         except* BrokenPipeError:
             pass  # the client is gone, as if stdin had ended
 
@@ -37,7 +40,7 @@ async def _serve(server: Server[Any], lines: AsyncFile[str], wire: AsyncFile[str
 
 
 @contextmanager
-def _taken(descriptor: int, instead: int) -> Iterator[int]:
+def _redirect_descriptor(descriptor: int, instead: int) -> Iterator[int]:
     """Another descriptor for what this one led to; `instead` takes its place."""
     wire = os.dup(descriptor)
     os.dup2(instead, descriptor)
@@ -49,7 +52,7 @@ def _taken(descriptor: int, instead: int) -> Iterator[int]:
         os.close(wire)
 
 
-class _Lines:
+class _LineReader:
     """The lines of a descriptor, which is all that the SDK asks of a file.
 
     Read in the event loop: a thread, as the SDK has it, could not be stopped before the next line.

@@ -15,14 +15,14 @@ from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.domain.part import recorded
 from folkmoot.domain.text import estimated_tokens
 from folkmoot.http.problems import ChatError, anthropic_error
-from folkmoot.http.state import house_of
+from folkmoot.http.state import get_server_state
 from folkmoot.protocols import wire
 from folkmoot.protocols.answers import ChatReply, ClientCall
 from folkmoot.protocols.content import (
     Content,
     Part,
     ToolName,
-    convert,
+    convert_part,
     function_spec,
     inline_texts,
     read_content,
@@ -86,7 +86,7 @@ class CountBody(msgspec.Struct, kw_only=True):
             return
         for number, given in enumerate(self.tools or ()):
             if given.get("input_schema") is not None:
-                tool = convert(given, AnthropicTool, f"tools.{number}")
+                tool = convert_part(given, AnthropicTool, f"tools.{number}")
                 yield function_spec(tool.name, tool.description, tool.input_schema)
 
 
@@ -106,7 +106,7 @@ class MessageBody(CountBody, kw_only=True):
     def check(self) -> None:
         format = self.output_config and self.output_config.format
         forced = self.tool_choice and self.tool_choice.type in ("any", "tool")
-        wire.refuse(
+        wire.refuse_unsupported(
             {
                 "stop_sequences": self.stop_sequences
                 and "stop_sequences: an agent's report is given whole; leave it out",
@@ -129,13 +129,13 @@ def _read_message(message: AnthropicMessage, place: str, *, asked: bool) -> Iter
     results = [(number, part) for number, part in parts if part.get("type") == "tool_result"]
     for number, part in results:
         at = f"{place}.content.{number}"
-        result = convert(part, ToolUseResult, at)
+        result = convert_part(part, ToolUseResult, at)
         given = inline_texts(read_content(result.content, f"{at}.content", between=_BETWEEN))
         yield ChatMessage(
             "tool", given.text, answers=result.tool_use_id, failed=bool(result.is_error), files=given.files
         )
     uses = (
-        convert(part, ToolUse, f"{place}.content.{number}")
+        convert_part(part, ToolUse, f"{place}.content.{number}")
         for number, part in parts
         if part.get("type") == "tool_use"
     )
@@ -145,12 +145,12 @@ def _read_message(message: AnthropicMessage, place: str, *, asked: bool) -> Iter
         yield ChatMessage(role, own.text, calls, files=own.files)
 
 
-async def create(request: Request) -> Response:
+async def create_message(request: Request) -> Response:
     body = await wire.read_body(request, MessageBody)
     body.check()
-    agent = wire.find_model(house_of(request).moot, body.model)
-    asked = wire.conversation_with(request, agent, [*body.read_messages()], body.client_tools())
-    return await wire.answer(
+    agent = wire.find_model(get_server_state(request).moot, body.model)
+    asked = wire.build_chat_request(request, agent, [*body.read_messages()], body.client_tools())
+    return await wire.answer_request(
         request,
         asked,
         lambda run: MessageEvents(f"msg_{run.name}", body.model, thinks=body.thinks),
@@ -160,7 +160,7 @@ async def create(request: Request) -> Response:
 
 async def count_tokens(request: Request) -> Response:
     """The tokens of the first request to the agent's model, by the estimate that budgets are reserved with."""
-    body, moot = await wire.read_body(request, CountBody), house_of(request).moot
+    body, moot = await wire.read_body(request, CountBody), get_server_state(request).moot
     agent = wire.find_model(moot, body.model)
     messages = [*body.read_messages()]
     text = "\n".join(f"{each.text}{msgspec.json.encode(each.calls).decode()}" for each in messages)
@@ -184,13 +184,13 @@ class MessageEvents:
         self._open = ""
         """The type of the block that is being sent: `thinking` or `text`."""
 
-    alive = wire.event({"type": "ping"}, "ping")
+    alive = wire.encode_event({"type": "ping"}, "ping")
 
     def whole(self, reply: ChatReply) -> dict[str, Any]:
         return {
             **self._head,
             "content": [*_blocks(reply)],
-            "stop_reason": _stop(reply),
+            "stop_reason": _stop_reason(reply),
             "stop_sequence": None,
             "usage": _usage(reply.usage),
             "folkmoot": reply.about,
@@ -222,20 +222,20 @@ class MessageEvents:
     def end(self, reply: ChatReply) -> Iterator[bytes]:
         yield from self._end()
         for call in reply.calls:
-            yield from self._begin(**{**_block(call), "input": {}})
+            yield from self._begin(**{**_tool_use_block(call), "input": {}})
             given = msgspec.json.encode(call.arguments).decode()
             yield _delta(self._blocks, type="input_json_delta", partial_json=given)
             yield from self._end()
         yield _event(
             "message_delta",
-            delta={"stop_reason": _stop(reply), "stop_sequence": None},
+            delta={"stop_reason": _stop_reason(reply), "stop_sequence": None},
             usage=_usage(reply.usage),
             folkmoot=reply.about,
         )
         yield _event("message_stop")
 
     def fail(self, error: ChatError) -> Iterator[bytes]:
-        yield wire.event(anthropic_error(error), "error")
+        yield wire.encode_event(anthropic_error(error), "error")
 
     def _begin(self, type: str, **empty: Any) -> Iterator[bytes]:
         self._open = type
@@ -264,14 +264,14 @@ def _usage(spent: Totals) -> dict[str, int]:
 def _blocks(reply: ChatReply) -> Iterator[dict[str, Any]]:
     if reply.text:
         yield {"type": "text", "text": reply.text}
-    yield from map(_block, reply.calls)
+    yield from map(_tool_use_block, reply.calls)
 
 
-def _block(call: ClientCall) -> dict[str, Any]:
+def _tool_use_block(call: ClientCall) -> dict[str, Any]:
     return {"type": "tool_use", "id": call.id, "name": call.tool.name, "input": call.arguments}
 
 
-def _stop(reply: ChatReply) -> str:
+def _stop_reason(reply: ChatReply) -> str:
     """Also of a run that waits for a person: a client that is told to come back would do so at once, for ever."""
     return "tool_use" if reply.calls else "end_turn"
 
@@ -281,10 +281,10 @@ def _delta(index: int, **delta: str) -> bytes:
 
 
 def _event(type: str, **fields: Any) -> bytes:
-    return wire.event({"type": type, **fields}, type)
+    return wire.encode_event({"type": type, **fields}, type)
 
 
 ROUTES = (
-    Route("/messages", create, methods=["POST"]),
+    Route("/messages", create_message, methods=["POST"]),
     Route("/messages/count_tokens", count_tokens, methods=["POST"]),
 )

@@ -16,18 +16,18 @@ from folkmoot.domain.events import RunStarted
 from folkmoot.domain.message import ToolCall, ToolSpec
 from folkmoot.errors import WrongUse
 from folkmoot.http.problems import ChatError
-from folkmoot.http.state import ServerState, house_of
+from folkmoot.http.state import ServerState, get_server_state
 from folkmoot.protocols import wire
 from folkmoot.protocols.answers import AnsweredRuns, AwaitedRun, PastAnswer, find_answer
-from folkmoot.protocols.chat_runs import page_of
+from folkmoot.protocols.chat_runs import read_server_url
 from folkmoot.protocols.content import (
     Content,
-    convert,
+    convert_part,
     inline_texts,
     name_for_models,
-    openai_tools,
+    parse_tool_call,
     read_content,
-    tool_call,
+    read_openai_tools,
 )
 from folkmoot.protocols.conversation import ChatMessage, continue_from
 from folkmoot.protocols.responses_events import (
@@ -85,8 +85,8 @@ class ResponseBody(msgspec.Struct, kw_only=True):
 
     def check(self, agent: Agent) -> None:
         wanted = self.text.format if self.text else None
-        format, choice = wire.unsupported_openai(agent, wanted, self.tool_choice)
-        wire.refuse(
+        format, choice = wire.describe_unsupported(agent, wanted, self.tool_choice)
+        wire.refuse_unsupported(
             {
                 "text.format": format,
                 "tool_choice": choice,
@@ -107,9 +107,9 @@ class ResponseBody(msgspec.Struct, kw_only=True):
             yield ChatMessage("system", read_content(self.instructions, "instructions").text)
         if isinstance(self.input, str):
             yield ChatMessage("user", self.input)
-        request = wire.request_number([_role(item) for item in self.items])
+        request = wire.request_number([_item_role(item) for item in self.items])
         for number, item in enumerate(self.items):
-            if _kind(item) == "item_reference":
+            if _item_type(item) == "item_reference":
                 yield from filter(None, [recalled[str(item.get("id"))]])
             else:
                 yield from _read_item(item, f"input[{number}]", strict=number == request)
@@ -117,20 +117,20 @@ class ResponseBody(msgspec.Struct, kw_only=True):
     def client_tools(self) -> Iterator[ToolSpec]:
         if self.tool_choice == "none":
             return
-        yield from openai_tools(self.tools or (), "tools")
+        yield from read_openai_tools(self.tools or (), "tools")
         for number, item in enumerate(self.items):
-            if _kind(item) == "additional_tools":
-                yield from openai_tools(item.get("tools") or (), f"input[{number}].tools")
+            if _item_type(item) == "additional_tools":
+                yield from read_openai_tools(item.get("tools") or (), f"input[{number}].tools")
 
 
-def _kind(item: dict[str, Any]) -> str:
+def _item_type(item: dict[str, Any]) -> str:
     """Messages and references need not name their type."""
     return str(item.get("type") or ("message" if "role" in item else "item_reference"))
 
 
-def _role(item: dict[str, Any]) -> str:
+def _item_role(item: dict[str, Any]) -> str:
     """As far as it matters for finding the request."""
-    match _kind(item):
+    match _item_type(item):
         case "message":
             return str(item.get("role"))
         case "function_call" | "custom_tool_call" | "item_reference":
@@ -141,32 +141,34 @@ def _role(item: dict[str, Any]) -> str:
 
 def _read_item(item: dict[str, Any], place: str, *, strict: bool) -> Iterator[ChatMessage]:
     """Nothing for earlier progress, and for items between another model and its provider."""
-    match _kind(item):
+    match _item_type(item):
         case "message":
-            message = convert(item, ResponseMessage, place)
+            message = convert_part(item, ResponseMessage, place)
             content = read_content(message.content, f"{place}.content", strict=strict)
             yield ChatMessage(wire.role_of(message.role, place), content.text, files=content.files)
         case "function_call" | "custom_tool_call" as kind:
-            made = convert(item, ResponseCall, place)
+            made = convert_part(item, ResponseCall, place)
             name = name_for_models(made.name, made.namespace or "")
             freeform = kind == "custom_tool_call"
             call = ToolCall(made.call_id, name, {"input": made.input}) if freeform else None
-            yield ChatMessage("assistant", calls=(call or tool_call(made.call_id, name, made.arguments),))
+            yield ChatMessage(
+                "assistant", calls=(call or parse_tool_call(made.call_id, name, made.arguments),)
+            )
         case kind if kind in _OUTPUTS:
-            given = convert(item, CallOutput, place)
+            given = convert_part(item, CallOutput, place)
             content = inline_texts(read_content(given.output, f"{place}.output"))
             yield ChatMessage("tool", content.text, answers=given.call_id, files=content.files)
 
 
-async def respond(request: Request) -> Response:
-    body, house = await wire.read_body(request, ResponseBody), house_of(request)
+async def create_response(request: Request) -> Response:
+    body, house = await wire.read_body(request, ResponseBody), get_server_state(request)
     agent = wire.find_model(house.moot, body.model)
     body.check(agent)
-    references = [str(item.get("id")) for item in body.items if _kind(item) == "item_reference"]
-    recalled = {id: await _recall(request, id) for id in references}
+    references = [str(item.get("id")) for item in body.items if _item_type(item) == "item_reference"]
+    recalled = {id: await _find_item(request, id) for id in references}
     messages = [*body.read_messages(recalled)]
     after = (body.previous_response_id or "").removeprefix(PREFIX)
-    asked = wire.conversation_with(
+    asked = wire.build_chat_request(
         request, agent, messages, body.client_tools(), body.metadata, alone=not after
     )
     if after:
@@ -184,34 +186,34 @@ async def respond(request: Request) -> Response:
         )
         return ResponseEvents(head)
 
-    return await wire.answer(request, asked, make_wire, stream=body.stream)
+    return await wire.answer_request(request, asked, make_wire, stream=body.stream)
 
 
-async def response(request: Request) -> Response:
+async def show_response(request: Request) -> Response:
     """A response as it was given, from the journal."""
-    moot = house_of(request).moot
+    moot = get_server_state(request).moot
     past = await _find_answer(
-        house_of(request), request.path_params["id"].removeprefix(PREFIX), "response_id"
+        get_server_state(request), request.path_params["id"].removeprefix(PREFIX), "response_id"
     )
     started = past.drafts[0].event
     assert isinstance(started, RunStarted)
     id, created = f"{PREFIX}{past.awaited.name}", wire.unix_seconds(past.drafts[0].ts)
     head = response_head(id, created, wire.model_name(moot, started.agent))
     return wire.json_response(
-        ResponseEvents(head).whole(past.reply(page_of(request))) if past.is_over else head
+        ResponseEvents(head).whole(past.reply(read_server_url(request))) if past.is_over else head
     )
 
 
-async def _recall(request: Request, id: str) -> ChatMessage | None:
+async def _find_item(request: Request, id: str) -> ChatMessage | None:
     """The message of an item of an earlier answer. Raises `ChatError` if there is none."""
-    moot, answered = house_of(request).moot, house_of(request).one(AnsweredRuns)
+    moot, answered = get_server_state(request).moot, get_server_state(request).one(AnsweredRuns)
     kind, _, rest = id.partition("_")
     with suppress(WrongUse):
         if f"{kind}_" in (MESSAGE, REASONING) and rest.startswith(PREFIX):
             past = await find_answer(moot, rest.removeprefix(PREFIX))
             if f"{kind}_" == REASONING:
                 return None
-            if past.is_over and not (reply := past.reply(page_of(request))).failure:
+            if past.is_over and not (reply := past.reply(read_server_url(request))).failure:
                 return ChatMessage("assistant", reply.text)
         elif f"{kind}_" in (FUNCTION, FREEFORM) and (calling := await answered.calling([rest])):
             item = next(item for item in await moot.inbox(calling.run) if item.id == rest)
@@ -226,4 +228,4 @@ async def _find_answer(house: ServerState, name: str, param: str) -> PastAnswer:
         raise ChatError(404, f"there is no response {PREFIX + name!r}", param=param) from error
 
 
-ROUTES = (Route("/responses", respond, methods=["POST"]), Route("/responses/{id}", response))
+ROUTES = (Route("/responses", create_response, methods=["POST"]), Route("/responses/{id}", show_response))

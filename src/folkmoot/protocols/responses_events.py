@@ -50,7 +50,7 @@ class ResponseEvents:
         self._text = ""
 
     def whole(self, reply: ChatReply) -> dict[str, Any]:
-        done = {**self._head, "status": "completed", "output": _output(self._head["id"], reply)}
+        done = {**self._head, "status": "completed", "output": _build_output(self._head["id"], reply)}
         if error := reply.failure:
             done |= {"status": "failed", "error": _error(error), "output": []}
         return {**done, "usage": _usage(reply.usage), "folkmoot": reply.about}
@@ -73,13 +73,13 @@ class ResponseEvents:
             yield from self._end_progress()
             yield from self._begin_message()
         self._text += piece
-        place = self._place(_message(self._head["id"], ""), "content_index")
+        place = self._place(_message_item(self._head["id"], ""), "content_index")
         yield self._event("output_text.delta", **place, delta=piece, logprobs=[])
 
     def end(self, reply: ChatReply) -> Iterator[bytes]:
         if not self._text:
             yield from self._end_progress()
-        for item in _output(self._head["id"], reply):
+        for item in _build_output(self._head["id"], reply):
             yield from self._end_message(item) if item["type"] == "message" else self._call(item)
             yield self._done(item)
         yield self._event("completed", response={**self.whole(reply), "output": self._output})
@@ -101,7 +101,7 @@ class ResponseEvents:
             yield self._done(item)
 
     def _begin_message(self) -> Iterator[bytes]:
-        empty = _message(self._head["id"], "")
+        empty = _message_item(self._head["id"], "")
         place, part = self._place(empty, "content_index"), empty["content"][0]
         yield self._add({**empty, "status": "in_progress", "content": []})
         yield self._event("content_part.added", **place, part=part)
@@ -135,23 +135,23 @@ class ResponseEvents:
     def _event(self, name: str, /, **data: Any) -> bytes:
         number, self._count = self._count, self._count + 1
         type = f"response.{name}"
-        return wire.event({"type": type, "sequence_number": number, **data}, type)
+        return wire.encode_event({"type": type, "sequence_number": number, **data}, type)
 
 
-def _output(id: str, reply: ChatReply) -> list[dict[str, Any]]:
-    calls = [_call(call) for call in reply.calls]
+def _build_output(id: str, reply: ChatReply) -> list[dict[str, Any]]:
+    calls = [_call_item(call) for call in reply.calls]
     if calls and not reply.text:
         return calls
-    return [_message(id, reply.text), *calls]
+    return [_message_item(id, reply.text), *calls]
 
 
-def _message(id: str, text: str) -> dict[str, Any]:
+def _message_item(id: str, text: str) -> dict[str, Any]:
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     message = {"id": f"{MESSAGE}{id}", "type": "message", "status": "completed", "role": "assistant"}
     return {**message, "content": [part]}
 
 
-def _call(call: ClientCall) -> dict[str, Any]:
+def _call_item(call: ClientCall) -> dict[str, Any]:
     named = {"call_id": call.id, "name": call.tool.name, "status": "completed"}
     if call.tool.namespace:
         named["namespace"] = call.tool.namespace

@@ -25,12 +25,12 @@ from folkmoot.domain.agent import Agent
 from folkmoot.domain.message import ToolSpec
 from folkmoot.domain.providers import BUILT_IN
 from folkmoot.errors import FolkmootError, WrongUse
-from folkmoot.http.problems import NO_RETRY, SURPRISE, ChatError, Refused, as_chat_error
-from folkmoot.http.requests import body_of
-from folkmoot.http.state import house_of
-from folkmoot.http.stream.event_source import EventStream, client_gone, until_first
+from folkmoot.http.problems import NO_RETRY, SURPRISE, ChatError, HttpError, as_chat_error
+from folkmoot.http.requests import parse_body
+from folkmoot.http.state import get_server_state
+from folkmoot.http.stream.event_source import EventStream, wait_for_disconnect, wait_for_first
 from folkmoot.models.outgoing import sight_of
-from folkmoot.orchestration.kit import facing
+from folkmoot.orchestration.kit import list_client_facing
 from folkmoot.protocols.answers import AwaitedRun, ChatReply
 from folkmoot.protocols.chat_runs import WORK_SESSION, ChatRuns
 from folkmoot.protocols.content import PLACE
@@ -59,8 +59,8 @@ _log = logging.getLogger(__name__)
 async def read_body(request: Request, type: type[T]) -> T:
     """Raises `ChatError` that names the wrong field."""
     try:
-        return body_of(await request.body(), type)
-    except Refused as error:
+        return parse_body(await request.body(), type)
+    except HttpError as error:
         place, missing = PLACE.search(str(error)), _MISSING.search(str(error))
         names = [found[1] for found in (place, missing) if found]
         raise ChatError(error.status, str(error), param=".".join(names) or None) from error
@@ -95,7 +95,7 @@ def model_name(moot: Folkmoot, file: str) -> str:
 def vision_of(moot: Folkmoot, agent: Agent) -> Vision:
     """Of all agents that may come to speak with the client: no images, if one of them surely takes none; files for half
     of the smallest context window."""
-    agents = [*facing(moot.graph, agent)]
+    agents = [*list_client_facing(moot.graph, agent)]
     windows = [choice.context_window for one in agents for choice in one.models]
     if not windows:
         return Vision()
@@ -120,7 +120,7 @@ def work_session_of(request: Request, metadata: Mapping[str, str] | None = None)
     return named
 
 
-def refuse(reasons: Mapping[str, object], code: str = "unsupported_value") -> None:
+def refuse_unsupported(reasons: Mapping[str, object], code: str = "unsupported_value") -> None:
     """Raise `ChatError` for the first field with a reason: it would be left undone without a word."""
     for param, reason in reasons.items():
         if reason:
@@ -147,7 +147,7 @@ class TypedOption(msgspec.Struct):
     type: str
 
 
-def unsupported_openai(agent: Agent, wanted: TypedOption | None, choice: object) -> tuple[str, str]:
+def describe_unsupported(agent: Agent, wanted: TypedOption | None, choice: object) -> tuple[str, str]:
     """Why the format of the answer, and the choice of a tool, cannot be had."""
     given = {"text", "json_object"} if agent.output.format == "json" else {"text"}
     declared = f"the form of what {agent.id} reports is declared in its file ({agent.output.format}), not by who asks"
@@ -181,7 +181,7 @@ class ChatWire(Protocol):
     def fail(self, error: ChatError) -> Iterable[bytes]: ...
 
 
-def conversation_with(
+def build_chat_request(
     request: Request,
     agent: Agent,
     messages: Sequence[ChatMessage],
@@ -190,12 +190,12 @@ def conversation_with(
     *,
     alone: bool = True,
 ) -> ChatRequest:
-    vision = vision_of(house_of(request).moot, agent)
+    vision = vision_of(get_server_state(request).moot, agent)
     asked = read_conversation(agent.file, agent.id, messages, alone=alone, vision=vision)
     return replace(asked, tools=tuple(tools), work_session=work_session_of(request, metadata))
 
 
-async def answer(
+async def answer_request(
     request: Request, asked: ChatRequest, wire_for: Callable[[AwaitedRun], ChatWire], *, stream: bool | None
 ) -> Response:
     runs = await ChatRuns.of(request)
@@ -220,7 +220,7 @@ class ChatStream(EventStream):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.open(send)
-        sent, *_ = await until_first(self._send_all(), client_gone(receive), self.beat())
+        sent, *_ = await wait_for_first(self._send_all(), wait_for_disconnect(receive), self.beat())
         if sent is not None:  # the client has gone, or takes nothing any more
             await self._runs.cancel(self._awaited)
 
@@ -289,7 +289,7 @@ class ChatStream(EventStream):
                 await super().write(body)
 
 
-def event(data: Any, name: str = "") -> bytes:
+def encode_event(data: Any, name: str = "") -> bytes:
     """One message; JSON has no line ends of its own."""
     head = b"event: %b\n" % name.encode() if name else b""
     return b"%bdata: %b\n\n" % (head, msgspec.json.encode(data))

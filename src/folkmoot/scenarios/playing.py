@@ -27,9 +27,9 @@ from folkmoot.domain.inbox_events import ApprovalApproved, ApprovalDenied, Quest
 from folkmoot.domain.message import ToolCall, ToolResult, ToolSpec
 from folkmoot.domain.naming import COORDINATION, wire_name
 from folkmoot.domain.providers import BUILT_IN
-from folkmoot.engine.claims import ATTEND_EVERY, Identity
+from folkmoot.engine.claims import ATTEND_EVERY, RunIdentity
 from folkmoot.engine.clock import FakeClock, SystemClock
-from folkmoot.engine.workshop import Guard, Surroundings
+from folkmoot.engine.workshop import Surroundings, ToolGuard
 from folkmoot.errors import FolkmootError, WrongUse
 from folkmoot.journal.codec import to_entry
 from folkmoot.journal.copies import open_source
@@ -37,18 +37,26 @@ from folkmoot.journal.sqlite import MemoryJournal
 from folkmoot.models.recorded import RecordedModel, at_once
 from folkmoot.models.scripted import ScriptedModel
 from folkmoot.ports import Clock, Model, Query, Site, Tools
-from folkmoot.scenarios.scenario import Case, Scenario, Stub, Word, fits, in_files, is_tool
+from folkmoot.scenarios.scenario import (
+    Case,
+    Scenario,
+    ScenarioReply,
+    Stub,
+    is_tool_match,
+    is_value_match,
+    to_declared_name,
+)
 from folkmoot.tools.registry import RecordedTools
 from folkmoot.views.decisions import document as decision_document
 from folkmoot.views.result import Result
 
-ALWAYS = Identity("scenario", "scenario")
+ALWAYS = RunIdentity("scenario", "scenario")
 PATIENCE = 60.0
 """Seconds, of real time, for a scenario without a real model: a tool that hangs ends it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
+class ScenarioOptions:
     """How scenarios are played."""
 
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +65,7 @@ class Wishes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class CaseOutcome:
     """What came of it. Without a result it could not even begin, and `error` says why."""
 
     result: Result | None = None
@@ -69,21 +77,21 @@ class Played:
     seconds: float = 0.0
 
 
-async def play(case: Case, graph: Graph, wishes: Wishes) -> Played:
+async def run_case(case: Case, graph: Graph, wishes: ScenarioOptions) -> CaseOutcome:
     began = time.monotonic()
     try:
         async with asyncio.timeout(None if wishes.live else PATIENCE):
-            played = await _played(case, graph, wishes)
+            played = await _run_in_memory(case, graph, wishes)
     except FolkmootError as error:
-        played = Played(error=str(error))
+        played = CaseOutcome(error=str(error))
     except TimeoutError:
-        played = Played(error=f"it did not end within {PATIENCE:.0f} s; does one of its tools hang?")
+        played = CaseOutcome(error=f"it did not end within {PATIENCE:.0f} s; does one of its tools hang?")
     return replace(played, seconds=time.monotonic() - began)
 
 
-async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
-    past = await read_recorded(case.recorded) if case.recorded and not wishes.live else None
-    clock: Clock = SystemClock() if wishes.live else HurriedClock()
+async def _run_in_memory(case: Case, graph: Graph, wishes: ScenarioOptions) -> CaseOutcome:
+    past = await read_recorded_run(case.recorded) if case.recorded and not wishes.live else None
+    clock: Clock = SystemClock() if wishes.live else FastForwardClock()
     recorded = None
     if past:
         longest = max(agent.tuning.tool_response_max_bytes for agent in graph.agents.values())
@@ -95,15 +103,15 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
         guard=tools,
         identify=lambda _: past.identity if past else ALWAYS,
     )
-    models = {} if wishes.live else _answering(case, graph, past, clock)
-    passing = clock.hurrying(tools.is_busy) if isinstance(clock, HurriedClock) else nullcontext()
+    models = {} if wishes.live else _build_models(case, graph, past, clock)
+    passing = clock.hurrying(tools.is_busy) if isinstance(clock, FastForwardClock) else nullcontext()
     async with (
         Folkmoot.open(case.project, models=models, overrides=wishes.overrides, around=around) as moot,
         passing,
     ):
-        answers = Answers(case.scenario.answers, past.drafts if past else ())
+        answers = ScriptedResponder(case.scenario.answers, past.drafts if past else ())
         result = await moot.run(case.scenario.agent, case.scenario.request, answer=answers)
-        return Played(
+        return CaseOutcome(
             result=result,
             drafts=[entry.draft async for entry in moot.events(result.run_id)],
             surprises=tools.surprises,
@@ -112,7 +120,7 @@ async def _played(case: Case, graph: Graph, wishes: Wishes) -> Played:
         )
 
 
-def _answering(case: Case, graph: Graph, past: RecordedRun | None, clock: Clock) -> Mapping[str, Model]:
+def _build_models(case: Case, graph: Graph, past: RecordedRun | None, clock: Clock) -> Mapping[str, Model]:
     """For every provider, so that nobody outside is asked; none where the project's own scripts answer."""
     model: Model | None = RecordedModel(past.drafts) if past else None
     if case.script:
@@ -120,13 +128,13 @@ def _answering(case: Case, graph: Graph, past: RecordedRun | None, clock: Clock)
     return dict.fromkeys({**BUILT_IN, **graph.settings.providers}, model) if model else {}
 
 
-class Answers:
-    def __init__(self, words: Sequence[Word], past: Sequence[Draft] = ()) -> None:
+class ScriptedResponder:
+    def __init__(self, words: Sequence[ScenarioReply], past: Sequence[Draft] = ()) -> None:
         self._words = list(words)
         self._past = past
 
     async def __call__(self, item: Item) -> Reply | None:
-        fitting = [word for word in self._words if _is_for(word, item)]
+        fitting = [word for word in self._words if _is_reply_to(word, item)]
         if not fitting:
             return self._recorded(item)
         word = fitting[0]
@@ -148,17 +156,17 @@ class Answers:
         return None
 
 
-def _is_for(word: Word, item: Item) -> bool:
+def _is_reply_to(word: ScenarioReply, item: Item) -> bool:
     if item.kind == "question":
         return bool(word.answer) and word.to.casefold() in item.question.casefold()
-    return item.kind == "approval" and is_tool(word.approve or word.deny, item.tool)
+    return item.kind == "approval" and is_tool_match(word.approve or word.deny, item.tool)
 
 
 _LOOK = 0.002
 """Seconds, of real time, between looks at work outside that is under way."""
 
 
-class HurriedClock(FakeClock):
+class FastForwardClock(FakeClock):
     async def sleep(self, seconds: float) -> None:
         """Who only looks whether others left something looks no more: in a scenario there are no others, and time
         would pass in the smallest of steps."""
@@ -188,13 +196,13 @@ class HurriedClock(FakeClock):
 
 @dataclass(frozen=True)
 class RecordedRun:
-    identity: Identity
+    identity: RunIdentity
     """With the same name and seed everything in the run is called as it was then."""
     drafts: list[Draft]
     whole: dict[str, bytes]
 
 
-async def read_recorded(path: Path) -> RecordedRun:
+async def read_recorded_run(path: Path) -> RecordedRun:
     """Raises `WrongUse` for a file that does not hold just one run."""
     source = open_source(path)
     try:
@@ -208,12 +216,12 @@ async def read_recorded(path: Path) -> RecordedRun:
         for id in {id for draft in drafts for id in named_by(draft.event)}:
             with suppress(KeyError):  # an exported log names artifacts and holds none
                 whole[id] = await source.artifact(id)
-        return RecordedRun(Identity(run, event.seed), drafts, whole)
+        return RecordedRun(RunIdentity(run, event.seed), drafts, whole)
     finally:
         await source.close()
 
 
-class ScenarioTools(Guard):
+class ScenarioTools(ToolGuard):
     """Stands before the real ones. Calls that nobody said a word about are `surprises`, and fail the scenario."""
 
     _tools: Tools
@@ -256,28 +264,28 @@ class ScenarioTools(Guard):
             self._under_way -= 1
 
     def _stubs(self, wire: str) -> Sequence[Stub]:
-        return next((stubs for name, stubs in self._scenario.tools.items() if is_tool(name, wire)), ())
+        return next((stubs for name, stubs in self._scenario.tools.items() if is_tool_match(name, wire)), ())
 
     def _stubbed(self, stubs: Sequence[Stub], call: ToolCall) -> ToolResult:
         for stub in stubs:
-            if fits(stub.arguments, call.arguments):
+            if is_value_match(stub.arguments, call.arguments):
                 if stub.error:
                     return ToolResult(stub.error, failed=True)
                 return ToolResult(stub.text if stub.json is None else msgspec.json.encode(stub.json).decode())
         self.surprises.append(
-            f"{in_files(call.tool)} was called with {call.arguments}, and no result under `tools` fits"
+            f"{to_declared_name(call.tool)} was called with {call.arguments}, and no result under `tools` fits"
         )
         return ToolResult("the scenario has no result for these arguments", failed=True)
 
     def _may_be_called(self, spec: ToolSpec) -> bool:
         """What coordination writes, it writes into the journal of the scenario."""
-        if any(is_tool(name, spec.name) for name in (*self._scenario.allow, *COORDINATION)):
+        if any(is_tool_match(name, spec.name) for name in (*self._scenario.allow, *COORDINATION)):
             return True
         return spec.access == "read" or (spec.effect == "pure" and spec.access != "egress")
 
     def _surprised(self, call: ToolCall, site: Site, spec: ToolSpec | None) -> ToolResult:
         does = f"{spec.effect}, {spec.access}" if spec else "unknown"
-        name = in_files(call.tool)
+        name = to_declared_name(call.tool)
         remedy = f"give its result under `tools: {{{name}: …}}`, or say `allow: [{name}]`"
         self.surprises.append(f"{site.agent} called {name} ({does}), which does more than read: {remedy}")
         return ToolResult("the scenario does not let this tool be called", failed=True)

@@ -38,18 +38,18 @@ def read_cases(file: Path, findings: Findings) -> list[Case]:
     shared = Case(
         scenario=Scenario("", "", said.agent, tools=said.tools, allow=said.allow),
         file=file,
-        project=project_of(file),
+        project=find_project_folder(file),
         node=node,
         whole=node,
-        script=_script(file, node, findings),
+        script=_load_case_script(file, node, findings),
         live=said.live,
     )
-    cases = [_case(shared, own, spelt, findings) for own, spelt in _sound(node)]
+    cases = [_build_case(shared, own, spelt, findings) for own, spelt in _parse_scenarios(node)]
     _check_names(cases, findings)
     return cases
 
 
-def _sound(node: Node) -> Iterator[tuple[Scenario, MapNode]]:
+def _parse_scenarios(node: Node) -> Iterator[tuple[Scenario, MapNode]]:
     """What is wrong in the others was said already."""
     listed = find(node, ("scenarios",))
     for spelt in listed.items if isinstance(listed, ListNode) else ():
@@ -59,10 +59,10 @@ def _sound(node: Node) -> Iterator[tuple[Scenario, MapNode]]:
             yield own, spelt
 
 
-def _case(shared: Case, own: Scenario, spelt: MapNode, findings: Findings) -> Case:
+def _build_case(shared: Case, own: Scenario, spelt: MapNode, findings: Findings) -> Case:
     """A scenario with what its file says for all."""
-    _check(own, spelt, findings)
-    script = _merged(shared.script, _script(shared.file, spelt, findings))
+    _check_scenario(own, spelt, findings)
+    script = _merge_scripts(shared.script, _load_case_script(shared.file, spelt, findings))
     recorded = shared.file.parent / own.recorded if own.recorded else None
     if recorded and not recorded.is_file():
         findings.error(
@@ -75,7 +75,7 @@ def _case(shared: Case, own: Scenario, spelt: MapNode, findings: Findings) -> Ca
     return dataclasses.replace(shared, scenario=scenario, node=spelt, script=script, recorded=recorded)
 
 
-def _script(file: Path, node: Node, findings: Findings) -> ModelScript | None:
+def _load_case_script(file: Path, node: Node, findings: Findings) -> ModelScript | None:
     """What stands there as a script, or the script file that is named there."""
     found = find(node, ("script",))
     if found is None:
@@ -91,13 +91,13 @@ def _script(file: Path, node: Node, findings: Findings) -> ModelScript | None:
         return None
 
 
-def _merged(shared: ModelScript | None, own: ModelScript | None) -> ModelScript | None:
+def _merge_scripts(shared: ModelScript | None, own: ModelScript | None) -> ModelScript | None:
     if shared is None or own is None:
         return own or shared
     return replace(own, agents={**shared.agents, **own.agents}, default=own.default or shared.default)
 
 
-def _check(scenario: Scenario, node: MapNode, findings: Findings) -> None:
+def _check_scenario(scenario: Scenario, node: MapNode, findings: Findings) -> None:
     """What the shapes alone cannot say."""
     if scenario.script is not None and scenario.recorded:
         findings.error(place_of(node, ("recorded",)), "`script` and `recorded` both answer; keep one")
@@ -131,7 +131,7 @@ def scenario_files(paths: Iterable[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            found |= dict.fromkeys(sorted(_below(path)))
+            found |= dict.fromkeys(sorted(_walk_scenario_files(path)))
         elif path.is_file():
             found[path] = None
         else:
@@ -142,13 +142,13 @@ def scenario_files(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
-def project_of(file: Path) -> Path:
+def find_project_folder(file: Path) -> Path:
     """The nearest folder upwards with settings, otherwise the file's own."""
     folder = file.resolve().parent
     return next((each for each in (folder, *folder.parents) if (each / SETTINGS).is_file()), folder)
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _walk_scenario_files(folder: Path) -> Iterator[Path]:
     for count, (here, folders, files) in enumerate(os.walk(folder)):
         folders[:] = [name for name in folders if name[0] != "." and name not in NOT_SEARCHED]
         yield from (Path(here, name) for name in files if name.endswith(SUFFIX) and name[0] != ".")

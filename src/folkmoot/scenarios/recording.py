@@ -23,25 +23,25 @@ Said = dict[str, Any]
 """An answer as a script has it."""
 
 
-def script_of(drafts: Iterable[Draft], graph: Graph, redact: Callable[[str], str]) -> Said:
+def build_recorded_script(drafts: Iterable[Draft], graph: Graph, redact: Callable[[str], str]) -> Said:
     """What every model answered in a run. Raises `OperationFailed` if no model was asked. An agent that says something
     else in each of its sessions is noted by session: in a scenario they are called the same each time."""
     agents: Said = {}
-    for speaker, sessions in _answers(drafts, graph).items():
+    for speaker, sessions in _collect_answers(drafts, graph).items():
         together = [pair for turns in sessions.values() for pair in turns.items()]
         first, *others = sessions.values()
         goes_on = len(together) == len(dict(together))  # a member's turns go on from session to session
         if goes_on or all(turns == first for turns in others):
-            agents[speaker] = _turns(dict(together))
+            agents[speaker] = _build_turns(dict(together))
         else:
             agent = speaker.partition("/")[0]
-            agents |= {f"{agent}@{session}": _turns(turns) for session, turns in sessions.items()}
+            agents |= {f"{agent}@{session}": _build_turns(turns) for session, turns in sessions.items()}
     if not agents:
         raise OperationFailed("no model answered, so there is nothing to write down")
     return msgspec.json.decode(redact(msgspec.json.encode({"agents": agents}).decode()), type=dict[str, Any])
 
 
-def _answers(drafts: Iterable[Draft], graph: Graph) -> dict[str, dict[str, dict[int, list[Said]]]]:
+def _collect_answers(drafts: Iterable[Draft], graph: Graph) -> dict[str, dict[str, dict[int, list[Said]]]]:
     """By agent (or `agent/part`), session and turn: one for each attempt."""
     prices = {each.ref: each.price for agent in graph.agents.values() for each in agent.models}
     parts: dict[str, str] = {}
@@ -53,11 +53,11 @@ def _answers(drafts: Iterable[Draft], graph: Graph) -> dict[str, dict[str, dict[
         elif isinstance(event, LlmResponse | LlmFailed):
             speaker = draft.agent_id + parts.get(session, "")
             turns = said.setdefault(speaker, {}).setdefault(session, {})
-            turns.setdefault(event.turn, []).append(_reply(event, prices.get(event.model, FREE)))
+            turns.setdefault(event.turn, []).append(_build_reply(event, prices.get(event.model, FREE)))
     return said
 
 
-def _turns(turns: Mapping[int, list[Said]]) -> list[Said]:
+def _build_turns(turns: Mapping[int, list[Said]]) -> list[Said]:
     """Turns in which no model was asked hold nothing that would be read."""
     return [
         said[0] if len(said) == 1 else {"attempts": said}
@@ -65,7 +65,7 @@ def _turns(turns: Mapping[int, list[Said]]) -> list[Said]:
     ]
 
 
-def _reply(answer: LlmResponse | LlmFailed, price: Price) -> Said:
+def _build_reply(answer: LlmResponse | LlmFailed, price: Price) -> Said:
     if isinstance(answer, LlmFailed):
         return {"error": {"message": answer.error, "retryable": answer.retryable}}
     message = answer.message
@@ -111,27 +111,29 @@ def write_script(case: Case, script: Said) -> None:
     column = keys[0][1].column
     if len({place.line for _, place in keys}) < len(keys) or any(p.column != column for _, p in keys):
         raise WrongUse(f"{case.shown}:{case.place.line}: write each key of the scenario on a line of its own")
-    begin, end = _room(lines, keys, column)
-    dumped = yaml.dump({"script": script}, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100)
+    begin, end = _find_script_lines(lines, keys, column)
+    dumped = yaml.dump(
+        {"script": script}, Dumper=_ReadableDumper, sort_keys=False, allow_unicode=True, width=100
+    )
     written = [f"{' ' * (column - 1)}{line}" if line.strip() else line for line in dumped.splitlines(True)]
     if begin and not lines[begin - 1].endswith("\n"):
         lines[begin - 1] += "\n"
     changed = "".join([*lines[:begin], *written, *lines[end:]])
-    _check(changed, case, script)
+    _check_written_script(changed, case, script)
     case.file.write_text(changed, encoding="utf-8")
 
 
-def _room(lines: list[str], keys: list[tuple[str, Location]], column: int) -> tuple[int, int]:
+def _find_script_lines(lines: list[str], keys: list[tuple[str, Location]], column: int) -> tuple[int, int]:
     """The lines, from 0, that the script has, or shall stand before: `expect`, otherwise the end of the scenario."""
     starts = {name: place.line - 1 for name, place in keys}
     if "script" not in starts:
-        begin = starts.get("expect", _end(lines, max(starts.values()), column))
+        begin = starts.get("expect", _find_scenario_end(lines, max(starts.values()), column))
         return begin, begin
     after = [line for line in starts.values() if line > starts["script"]]
-    return starts["script"], min(after, default=_end(lines, starts["script"], column))
+    return starts["script"], min(after, default=_find_scenario_end(lines, starts["script"], column))
 
 
-def _end(lines: list[str], start: int, column: int) -> int:
+def _find_scenario_end(lines: list[str], start: int, column: int) -> int:
     """The line behind the scenario: what follows stands further out, or there is nothing more."""
     out = (n for n, line in enumerate(lines) if line.strip() and len(line) - len(line.lstrip()) < column - 1)
     end = next((number for number in out if number > start), len(lines))
@@ -140,7 +142,7 @@ def _end(lines: list[str], start: int, column: int) -> int:
     return end
 
 
-def _check(text: str, case: Case, script: Said) -> None:
+def _check_written_script(text: str, case: Case, script: Said) -> None:
     """Read back before it is written: somebody's file is at stake."""
     read = compose(text, Location(case.shown), Findings())
     listed = find(read, ("scenarios",)) if read else None
@@ -151,7 +153,7 @@ def _check(text: str, case: Case, script: Said) -> None:
         raise OperationFailed(f"{case.shown} could not be changed without harm; nothing was written")
 
 
-class _Readable(yaml.SafeDumper):
+class _ReadableDumper(yaml.SafeDumper):
     """Texts of several lines as they are, and items of lists further in."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
@@ -160,15 +162,15 @@ class _Readable(yaml.SafeDumper):
 
 def _as_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     """In quotes wherever our own reading of YAML, which is that of 1.2, would take it for something else."""
-    style = "|" if "\n" in text else '"' if _is_no_text(text) else None
+    style = "|" if "\n" in text else '"' if _is_ambiguous_text(text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-def _is_no_text(text: str) -> bool:
+def _is_ambiguous_text(text: str) -> bool:
     try:
         return meaning(text) != text
     except ValueError:
         return True
 
 
-_Readable.add_representer(str, _as_text)
+_ReadableDumper.add_representer(str, _as_text)

@@ -43,7 +43,7 @@ Stubs = dict[
 ]
 
 
-class Word(Value, forbid_unknown_fields=True):
+class ScenarioReply(Value, forbid_unknown_fields=True):
     """What somebody says to a question or an approval."""
 
     approve: str = ""
@@ -71,7 +71,7 @@ class ExpectedText(Value, forbid_unknown_fields=True):
     """It is JSON and has at least this."""
 
 
-class Called(Value, forbid_unknown_fields=True):
+class ExpectedCall(Value, forbid_unknown_fields=True):
     """A tool call. Written as a text: its tool."""
 
     tool: str
@@ -82,7 +82,7 @@ class Called(Value, forbid_unknown_fields=True):
     """Who makes it, by id."""
 
 
-class AtMost(Value, forbid_unknown_fields=True):
+class UsageLimits(Value, forbid_unknown_fields=True):
     usd: Annotated[float, Meta(ge=0)] | None = None
     """What all requests cost."""
     tokens: Amount | None = None
@@ -93,7 +93,7 @@ class AtMost(Value, forbid_unknown_fields=True):
     """Of all agents."""
 
 
-class Expect(Value, forbid_unknown_fields=True):
+class Expectations(Value, forbid_unknown_fields=True):
     """What is not said is not looked at; only that the run completes is expected anyway."""
 
     status: Literal["completed", "failed", "waiting", "cancelled"] | None = None
@@ -110,7 +110,7 @@ class Expect(Value, forbid_unknown_fields=True):
     """The agent whose report is the answer."""
     report: Annotated[ExpectedText, Meta(extra={"short": "contains"})] | None = None
     """The final report; a text: what it contains."""
-    calls: tuple[Annotated[Called, Meta(extra={"short": "tool"})], ...] = ()
+    calls: tuple[Annotated[ExpectedCall, Meta(extra={"short": "tool"})], ...] = ()
     """Tool calls that were made, in this order; others may stand between them."""
     not_called: Names = ()
     """Tools that were not called; `psp.*` stands for all of a source."""
@@ -118,7 +118,7 @@ class Expect(Value, forbid_unknown_fields=True):
     """The tools whose calls somebody had to approve, in order; `[]`: none."""
     questions: Texts | None = None
     """Words of the questions that people were asked, in order; `[]`: none."""
-    at_most: AtMost = AtMost()
+    at_most: UsageLimits = UsageLimits()
     """What the run may need."""
     events: dict[str, Amount] = {}
     """How many events of a type there are, such as `advisor.failed: 1`."""
@@ -143,9 +143,9 @@ class Scenario(Value, forbid_unknown_fields=True):
     """What tools give instead of being called; of several, the first whose `arguments` fit."""
     allow: Names = ()
     """Tools that are really called, although they do more than read."""
-    answers: tuple[Word, ...] = ()
+    answers: tuple[ScenarioReply, ...] = ()
     """What people say; each once, the last that fits also again."""
-    expect: Expect = Expect()
+    expect: Expectations = Expectations()
     """What must come of it."""
 
 
@@ -167,32 +167,34 @@ class ScenarioFile(Value, forbid_unknown_fields=True):
 _PATTERN = re.compile(r"/(.+)/", re.DOTALL)
 
 
-def fits(wanted: Any, found: Any) -> bool:
+def is_value_match(wanted: Any, found: Any) -> bool:
     """A mapping has at least these keys, a list just these items; a text like `/a pattern/` is found in a text."""
     if isinstance(wanted, dict):
         return isinstance(found, dict) and all(
-            key in found and fits(each, found[key]) for key, each in wanted.items()
+            key in found and is_value_match(each, found[key]) for key, each in wanted.items()
         )
     if isinstance(wanted, list):
-        return isinstance(found, list) and len(wanted) == len(found) and all(map(fits, wanted, found))
+        return (
+            isinstance(found, list) and len(wanted) == len(found) and all(map(is_value_match, wanted, found))
+        )
     if isinstance(wanted, str) and isinstance(found, str) and (pattern := _PATTERN.fullmatch(wanted)):
-        return wanted == found or _found(pattern[1], found)
+        return wanted == found or _has_match(pattern[1], found)
     return bool(wanted == found) and isinstance(wanted, bool) == isinstance(found, bool)
 
 
-def is_tool(name: str, wire: str) -> bool:
+def is_tool_match(name: str, wire: str) -> bool:
     """`psp.refund`, `psp__refund` and `psp.*` are all meant by it; `files.read` by `file_read` too."""
     return wire in (name, wire_name(name), wire_name(ALIASES.get(name, name))) or fnmatchcase(
         wire, wire_glob(name)
     )
 
 
-def in_files(wire: str) -> str:
+def to_declared_name(wire: str) -> str:
     """As an author would call the tool; as good as always."""
     return wire.replace("__", ".")
 
 
-def _found(pattern: str, text: str) -> bool:
+def _has_match(pattern: str, text: str) -> bool:
     try:
         return bool(re.search(pattern, text))
     except re.error:

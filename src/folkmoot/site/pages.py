@@ -31,7 +31,7 @@ class Section(NamedTuple):
     """What stands below the heading, up to the next one."""
 
 
-class Page(NamedTuple):
+class DocsPage(NamedTuple):
     id: str
     title: str
     source: str
@@ -50,9 +50,9 @@ class Page(NamedTuple):
         return COMMENT.sub("", "\n".join(self.source.splitlines()[first:last])).strip()
 
 
-class Library(NamedTuple):
+class Documentation(NamedTuple):
     folder: Path
-    pages: dict[str, Page]
+    pages: dict[str, DocsPage]
     pictures: set[str]
     contents: list[tuple[str, list[Entry]]]
 
@@ -62,13 +62,15 @@ class Library(NamedTuple):
 
 
 @cache
-def library() -> Library:
+def load_documentation() -> Documentation:
     """That of this installation: inside the package, or in a clone beside the code."""
     package = Path(__file__).parents[1]
-    return read_library(package / "docs" if (package / "docs").is_dir() else package.parents[1] / "docs")
+    return read_documentation(
+        package / "docs" if (package / "docs").is_dir() else package.parents[1] / "docs"
+    )
 
 
-def read_library(folder: Path) -> Library:
+def read_documentation(folder: Path) -> Documentation:
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
     ids = sorted(name.removesuffix(".md") for name in names if name.endswith(".md"))
     if INDEX not in ids:
@@ -79,35 +81,37 @@ def read_library(folder: Path) -> Library:
         for group in re.sub(r"\n +", " ", pages[INDEX].source).split("\n## ")[1:]
         if (entries := _ENTRY.findall(group))
     ]
-    return Library(folder, pages, {name for name in names if name.endswith(".png")}, contents)
+    return Documentation(folder, pages, {name for name in names if name.endswith(".png")}, contents)
 
 
-def read_page(id: str, source: str) -> Page:
+def read_page(id: str, source: str) -> DocsPage:
     """Anchors are those that code hosts make, so that a link works there and here."""
     tokens = MarkdownIt("commonmark").enable("table").parse(source)
     for before, token in pairwise([Token("", "", 0), *tokens]):
         mark = COMMENT.match(before.content) if token.type == "fence" else None
         token.meta["mark"] = mark[1] if mark else ""
         for part in token.children or ():
-            _lead_below_docs(f"/docs/{id}", part)
+            _rewrite_link(f"/docs/{id}", part)
     heads = [at for at, token in enumerate(tokens) if token.type == "heading_open"]
     sections, taken = list[Section](), Counter[str]()
     for at, end in pairwise([*heads, len(tokens)]):
-        title, line = _plain(tokens[at + 1]), (tokens[at].map or [0])[0]
+        title, line = _extract_text(tokens[at + 1]), (tokens[at].map or [0])[0]
         anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
         number = f"-{taken[anchor]}" if taken[anchor] else ""
         taken[anchor] += 1
         tokens[at].attrSet("id", anchor + number)
-        text = " ".join(_plain(token) for token in tokens[at + 2 : end] if token.type in ("inline", "fence"))
+        text = " ".join(
+            _extract_text(token) for token in tokens[at + 2 : end] if token.type in ("inline", "fence")
+        )
         sections.append(Section(int(tokens[at].tag[1]), title, anchor + number, line, text))
-    return Page(id, sections[0].title if sections else id, source, tokens, sections)
+    return DocsPage(id, sections[0].title if sections else id, source, tokens, sections)
 
 
-def _plain(token: Token) -> str:
+def _extract_text(token: Token) -> str:
     return "".join(" " if part.type == "softbreak" else part.content for part in token.children or [token])
 
 
-def _lead_below_docs(page: str, part: Token) -> None:
+def _rewrite_link(page: str, part: Token) -> None:
     """A link or picture gets the address at which it is served; only the name is left of what a clone has."""
     for name in part.attrs.keys() & {"href", "src"}:
         there = urljoin(page, str(part.attrs[name]))
@@ -119,7 +123,7 @@ def _lead_below_docs(page: str, part: Token) -> None:
             part.attrs["rel"] = "noopener noreferrer"
 
 
-def search(books: Library, query: str) -> list[tuple[Page, Section, str]]:
+def search(books: Documentation, query: str) -> list[tuple[DocsPage, Section, str]]:
     """Sections that have every word, each with a piece of its text; those with words in the heading first."""
     words, found = query.lower().split(), []
     pages = [books.pages[id] for id, *_ in books.entries]

@@ -16,10 +16,10 @@ from folkmoot.contract.folds import Fault, Guarantee
 from folkmoot.contract.verify import verify
 from folkmoot.domain.part import media_of
 from folkmoot.domain.run_row import OPEN_STATUSES
-from folkmoot.engine.admission import summary
-from folkmoot.engine.runs import find_run, run_list
+from folkmoot.engine.admission import build_agent_summary
+from folkmoot.engine.runs import find_run, list_runs
 from folkmoot.errors import NotFound, Problem
-from folkmoot.http.endpoint import Asked, Endpoint
+from folkmoot.http.endpoint import ApiRequest, Endpoint
 from folkmoot.journal.codec import to_line
 from folkmoot.loader.options import Setting
 from folkmoot.operations.actor import by_account
@@ -44,7 +44,7 @@ _ENDINGS = {
 }
 
 
-class Health(msgspec.Struct):
+class HealthStatus(msgspec.Struct):
     ok: bool
 
 
@@ -63,7 +63,7 @@ class Status(msgspec.Struct, rename="camel"):
     """How often something was not let in since the server started, by kind."""
 
 
-class Edge(msgspec.Struct):
+class GraphEdge(msgspec.Struct):
     source: str
     target: str
     pattern: str
@@ -71,14 +71,14 @@ class Edge(msgspec.Struct):
 
 class GraphDocument(msgspec.Struct):
     nodes: list[AgentSummary]
-    edges: list[Edge]
+    edges: list[GraphEdge]
     """By the files of the agents."""
     mermaid: str
     problems: list[Problem]
     """What is wrong in the files as they are now; the server goes on with those that it began with."""
 
 
-class Checked(msgspec.Struct):
+class GuaranteeCheck(msgspec.Struct):
     title: str
     checked: str
     """What was looked at."""
@@ -87,18 +87,18 @@ class Checked(msgspec.Struct):
 
 class VerdictDocument(msgspec.Struct, rename="camel"):
     holds: bool
-    checked: dict[Guarantee, Checked]
+    checked: dict[Guarantee, GuaranteeCheck]
     entries: int
     runs: int
     state_hash: str | None
     faults: list[Fault]
 
 
-async def health(asked: Asked) -> Health:
-    return Health(ok=True)
+async def health(asked: ApiRequest) -> HealthStatus:
+    return HealthStatus(ok=True)
 
 
-async def status(asked: Asked) -> Status:
+async def status(asked: ApiRequest) -> Status:
     moot = asked.moot
     team = ShowTeam()
     members = await team.run(asked.house.project, by_account("http"))
@@ -107,39 +107,41 @@ async def status(asked: Asked) -> Status:
         project=moot.folder.resolve().name,
         position=await moot.position(),
         agents=team.document(members).agents,
-        runs=await _run_counts(moot.moot.journal),
+        runs=await _count_runs(moot.moot.journal),
         work_sessions=(await asked.house.folds.now()).work.statuses(asked.desks.clock.now()),
         waiting=len(await moot.inbox(status="open")),
         refused=dict(asked.house.refusals.counts),
     )
 
 
-async def _run_counts(journal: Journal) -> dict[str, int]:
+async def _count_runs(journal: Journal) -> dict[str, int]:
     counts = Counter(dict(await journal.group_runs(RunQuery(), ("status",))))
     for each in OPEN_STATUSES:
         counts.pop(each, None)
-    counts.update(row.status for row in await run_list(journal, RunQuery(statuses=OPEN_STATUSES)))
+    counts.update(row.status for row in await list_runs(journal, RunQuery(statuses=OPEN_STATUSES)))
     return counts
 
 
-async def show_graph(asked: Asked) -> GraphDocument:
+async def show_graph(asked: ApiRequest) -> GraphDocument:
     graph = asked.moot.graph
-    nodes = [msgspec.convert(summary(graph, agent), AgentSummary) for agent in graph.agents.values()]
-    edges = [Edge(file, to, how) for file, agent in graph.agents.items() for how, to in agent.edges]
+    nodes = [
+        msgspec.convert(build_agent_summary(graph, agent), AgentSummary) for agent in graph.agents.values()
+    ]
+    edges = [GraphEdge(file, to, how) for file, agent in graph.agents.items() for how, to in agent.edges]
     return GraphDocument(nodes, edges, mermaid(graph), await list_problems(asked))
 
 
-async def list_problems(asked: Asked) -> list[Problem]:
+async def list_problems(asked: ApiRequest) -> list[Problem]:
     return list((await asked.house.files_now()).problems)
 
 
-async def list_settings(asked: Asked) -> list[Setting]:
+async def list_settings(asked: ApiRequest) -> list[Setting]:
     """Those that this server was started with; the first source that says something holds."""
     written = asked.moot.secrets.content(msgspec.json.encode(asked.moot.settings))
     return msgspec.json.decode(written, type=list[Setting])
 
 
-async def _in_turns(read: AsyncIterator[T]) -> AsyncIterator[T]:
+async def _iterate_with_pauses(read: AsyncIterator[T]) -> AsyncIterator[T]:
     """A long read in which everybody else gets a turn."""
     left = _AT_ONCE
     async for each in read:
@@ -151,42 +153,42 @@ async def _in_turns(read: AsyncIterator[T]) -> AsyncIterator[T]:
 
 
 @dataclass(frozen=True)
-class _Patient:
+class _YieldingJournal:
     """A journal that is read beside all else that the server does."""
 
     journal: Journal
 
     def stored(self, query: Query) -> AsyncIterator[Stored]:
-        return _in_turns(self.journal.stored(query))
+        return _iterate_with_pauses(self.journal.stored(query))
 
     async def artifact(self, id: str) -> bytes:
         return await self.journal.artifact(id)
 
 
-async def verify_journal(asked: Asked) -> dict[str, Any]:
+async def verify_journal(asked: ApiRequest) -> dict[str, Any]:
     """The guarantees C1 to C7 on all that is recorded; nothing is run. A long journal takes its time."""
-    return (await verify(_Patient(asked.desks.journal), await _named(asked))).to_json()
+    return (await verify(_YieldingJournal(asked.desks.journal), await _resolve_run_id(asked))).to_json()
 
 
-async def export_journal(asked: Asked) -> Response:
+async def export_journal(asked: ApiRequest) -> Response:
     """Every event as one line of JSON, in order, with the hashes that chain them, as `folkmoot log export`
     writes it."""
-    run, journal = await _named(asked), asked.desks.journal
+    run, journal = await _resolve_run_id(asked), asked.desks.journal
 
     async def lines() -> AsyncIterator[bytes]:
-        async for entry in _in_turns(journal.read(Query(stream=run))):
+        async for entry in _iterate_with_pauses(journal.read(Query(stream=run))):
             yield to_line(entry)
 
     named = f'attachment; filename="{run or "journal"}.ndjson"'
     return StreamingResponse(lines(), 200, {"content-disposition": named}, _LINES)
 
 
-async def _named(asked: Asked) -> str:
+async def _resolve_run_id(asked: ApiRequest) -> str:
     """The run that is meant; empty: all there is."""
     return (await find_run(asked.desks.journal, asked.id)).run_id if asked.path else ""
 
 
-async def show_artifact(asked: Asked) -> Response:
+async def show_artifact(asked: ApiRequest) -> Response:
     """As what its content shows that it is; always to be saved, never to be run."""
     missing = NotFound(f"there is no artifact {asked.id!r}", code="artifact_not_found")
     if len(asked.id) != _HASH or not asked.id.isalnum():
@@ -211,7 +213,7 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-def _look(
+def _make_get_endpoint(
     path: str,
     summary: str,
     handle: Any,
@@ -225,22 +227,26 @@ def _look(
 
 
 OPERATIONS = (
-    _look("/health", "Whether it answers", health, Health),
-    _look(
+    _make_get_endpoint("/health", "Whether it answers", health, HealthStatus),
+    _make_get_endpoint(
         "/status", "What it is, what agents and work sessions do, and where the journal ends", status, Status
     ),
-    _look("/graph", "Which agents work with which, and how", show_graph, GraphDocument),
-    _look("/problems", "What is wrong in the files of the project", list_problems, list[Problem]),
-    _look("/settings", "Each setting with its source", list_settings, list[Setting]),
-    _look("/verify", "Whether the journal keeps every promise", verify_journal, VerdictDocument),
-    _look(
+    _make_get_endpoint("/graph", "Which agents work with which, and how", show_graph, GraphDocument),
+    _make_get_endpoint(
+        "/problems", "What is wrong in the files of the project", list_problems, list[Problem]
+    ),
+    _make_get_endpoint("/settings", "Each setting with its source", list_settings, list[Setting]),
+    _make_get_endpoint("/verify", "Whether the journal keeps every promise", verify_journal, VerdictDocument),
+    _make_get_endpoint(
         "/runs/{id}/verify",
         "Whether what is recorded of a run keeps every promise",
         verify_journal,
         VerdictDocument,
         "verifyRun",
     ),
-    _look("/log", "The whole journal, one line for each event", export_journal, media=(_LINES,)),
-    _look("/runs/{id}/log", "One run, one line for each event", export_journal, Any, "exportRun", (_LINES,)),
-    _look("/artifacts/{id}", "Content by its hash", show_artifact, media=tuple(_ENDINGS)),
+    _make_get_endpoint("/log", "The whole journal, one line for each event", export_journal, media=(_LINES,)),
+    _make_get_endpoint(
+        "/runs/{id}/log", "One run, one line for each event", export_journal, Any, "exportRun", (_LINES,)
+    ),
+    _make_get_endpoint("/artifacts/{id}", "Content by its hash", show_artifact, media=tuple(_ENDINGS)),
 )

@@ -19,12 +19,18 @@ from folkmoot.domain.part import File
 from folkmoot.domain.run_row import RunRow
 from folkmoot.domain.work_session import Roster, StateChange, WorkSessionOpened, WorkState
 from folkmoot.engine.admission import check_request
-from folkmoot.engine.claims import holder
-from folkmoot.engine.collaboration import begun, gathered, paused_by, scene_of, seats
+from folkmoot.engine.claims import find_holder
+from folkmoot.engine.collaboration import (
+    begin_step_run,
+    build_seats,
+    describe_pause,
+    open_collaboration,
+    read_collaboration_state,
+)
 from folkmoot.engine.history import Fork, check_fit
-from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.problems import input_refused
-from folkmoot.http.requests import Given, Said, Words, WorkSessionId, trace_of
+from folkmoot.http.endpoint import ApiRequest, Endpoint
+from folkmoot.http.problems import as_bad_request
+from folkmoot.http.requests import ApiInput, AuthoredInput, Words, WorkSessionId, read_trace
 from folkmoot.operations.runs import RunState
 from folkmoot.ports import Query, RunQuery
 from folkmoot.views.plans import document
@@ -35,7 +41,7 @@ _THEN = {
 }
 
 
-class AttachedFile(Given):
+class AttachedFile(ApiInput):
     name: Words
     data: bytes
     """The content, as base64; all of a request within its limit."""
@@ -43,7 +49,7 @@ class AttachedFile(Given):
     """Such as `image/png`; absent: what the content shows."""
 
 
-class StartRun(Given):
+class StartRun(ApiInput):
     agent: Words
     """Its file or id."""
     request: Words
@@ -60,14 +66,14 @@ class StartRun(Given):
     """Answer when the run has ended or waits, and stop it if the client goes away before."""
 
 
-class ResumeRun(Given):
+class ResumeRun(ApiInput):
     wait: bool = False
     """Keep the run going while it waits for someone, instead of parking it."""
     with_current_files: bool = False
     """From here on use the files as they are now; that is recorded."""
 
 
-class ForkRun(Given):
+class ForkRun(ApiInput):
     at: Annotated[int, Meta(ge=1, le=2**53 - 1)]
     """The last entry that is taken over, by its `runSeq`."""
     prompts: dict[str, Words] = {}
@@ -82,54 +88,54 @@ class ForkRun(Given):
     """Keep the run going while it waits for someone, instead of parking it."""
 
 
-class RunStep(Said):
+class RunStep(AuthoredInput):
     text: str = ""
     """What its owner is asked; absent: what the step says."""
     wait: bool = False
     """Keep the run going while it waits for someone, instead of parking it."""
 
 
-async def start_run(asked: Asked) -> RunState:
+async def start_run(asked: ApiRequest) -> RunState:
     """Answers as soon as the run is durable; it goes on in the server. With `cancelOnDisconnect` it answers when the
     run has ended or waits for someone, and a client that goes away before that stops it."""
     body: StartRun = asked.body
     agent = asked.moot.agent(body.agent)
     files = [File(each.name, each.data, each.media_type) for each in body.attachments]
-    with input_refused():
+    with as_bad_request():
         check_request(agent, body.request)
-        attached = asked.moot.enclose(Errand(**trace_of(asked.request.headers)), files)
+        attached = asked.moot.enclose(Errand(**read_trace(asked.request.headers)), files)
     run = asked.chance[:20] if asked.key else ""
-    if run and (before := await _begun(asked, run)):
+    if run and (before := await _find_run_started(asked, run)):
         wanted = (agent.file, asked.moot.secrets.text(body.request), attached.attachments)
         asked.must_repeat((before.agent, before.request, before.errand.attachments) == wanted)
-        return await _state(asked, run)
+        return await _read_run_state(asked, run)
     errand = replace(attached, work_session=body.work_session_id, label=body.label, run=run)
     run = await asked.house.room.begin(agent.file, body.request, errand, wait=body.wait)
     if body.cancel_on_disconnect:
         await asked.house.room.attended(run, asked.request.receive)
-    return await _state(asked, run)
+    return await _read_run_state(asked, run)
 
 
-async def run_step(asked: Asked) -> RunState:
+async def run_step(asked: ApiRequest) -> RunState:
     """Its agents are held to what the step may do: its tools, approvals and budget. The run goes on by itself, and the
     step is completed if the run is."""
     body: RunStep = asked.body
     run = asked.chance[:20] if asked.key else ""
     plan = await asked.desks.plans.get(await asked.desks.plans.find(asked.id))
     step = step_of(plan, asked.path["step"]).id
-    if run and (before := await _begun(asked, run)):
+    if run and (before := await _find_run_started(asked, run)):
         asked.must_repeat((before.errand.plan, before.errand.step) == (plan.id, step))
-        return await _state(asked, run)
-    wanted = await begun(asked.desks, plan.id, step, asked.author, body.text)
+        return await _read_run_state(asked, run)
+    wanted = await begin_step_run(asked.desks, plan.id, step, asked.author, body.text)
     errand = replace(wanted.errand, run=run)
-    return await _state(
+    return await _read_run_state(
         asked, await asked.house.room.begin(wanted.owner, wanted.request, errand, wait=body.wait)
     )
 
 
-async def resume_run(asked: Asked) -> RunState:
+async def resume_run(asked: ApiRequest) -> RunState:
     """A run that is over stays as it is. The answer comes at once; the run goes on in the server."""
-    status = (await _row(asked, asked.id)).status
+    status = (await _get_run_row(asked, asked.id)).status
     if status not in (*ENDED, "running"):
         body: ResumeRun = asked.body
         if body.with_current_files:
@@ -139,29 +145,29 @@ async def resume_run(asked: Asked) -> RunState:
     return RunState(asked.id, status)
 
 
-async def fork_run(asked: Asked) -> RunState:
+async def fork_run(asked: ApiRequest) -> RunState:
     """In a fork every call of a tool that is not `pure` waits for a person's word."""
     body: ForkRun = asked.body
-    await _row(asked, asked.id)
+    await _get_run_row(asked, asked.id)
     wanted = Fork(body.at, body.prompts, body.models, body.answer, body.request)
-    with input_refused():
+    with as_bad_request():
         run = await asked.moot.branch(asked.id, wanted)
     asked.house.room.resume(run, wait=body.wait)
     return RunState(run, "running")
 
 
-async def _row(asked: Asked, run: str) -> RunRow:
+async def _get_run_row(asked: ApiRequest, run: str) -> RunRow:
     """Raises `NotFound`, also for the name of a record that is no run."""
     if row := await asked.moot.row(run):
         return row
     raise RUN.missing(run)
 
 
-async def _state(asked: Asked, run: str) -> RunState:
-    return RunState(run, (await _row(asked, run)).status)
+async def _read_run_state(asked: ApiRequest, run: str) -> RunState:
+    return RunState(run, (await _get_run_row(asked, run)).status)
 
 
-async def _begun(asked: Asked, run: str) -> RunStarted | None:
+async def _find_run_started(asked: ApiRequest, run: str) -> RunStarted | None:
     """How a run of this name began, if there is one."""
     async for entry in asked.desks.journal.read(Query(stream=run, limit=1)):
         if isinstance(entry.event, RunStarted):
@@ -169,7 +175,9 @@ async def _begun(asked: Asked, run: str) -> RunStarted | None:
     return None
 
 
-def _going(path: str, summary: str, handle: Any, body: type[Given], *problems: int) -> Endpoint:
+def _make_run_endpoint(
+    path: str, summary: str, handle: Any, body: type[ApiInput], *problems: int
+) -> Endpoint:
     return Endpoint(
         method="POST",
         path=path,
@@ -191,17 +199,17 @@ _AFTER_COLLABORATION = {
 _ENDS: dict[WorkState, str] = {"Completed": "completed", "Cancelled": "cancelled", "Error": "failed"}
 
 
-class Invited(Given):
+class CollaborationMember(ApiInput):
     agent: Words
     """Its file or id."""
     role: MemberRole | None = None
     """Absent: the one in its file."""
 
 
-class Collaborate(Said):
+class Collaborate(AuthoredInput):
     goal: Words
     """What the team shall reach."""
-    members: tuple[Invited, ...] = ()
+    members: tuple[CollaborationMember, ...] = ()
     """Who belongs to the team; absent: every agent of the project."""
     constraints: tuple[Words, ...] = ()
     """What must hold on the way."""
@@ -213,7 +221,7 @@ class CollaborationState(msgspec.Struct):
     status: str
 
 
-class AskedMember(msgspec.Struct, rename="camel"):
+class MemberRun(msgspec.Struct, rename="camel"):
     """What a member of the team was asked for."""
 
     purpose: str
@@ -230,7 +238,7 @@ class CollaborationDocument(msgspec.Struct):
     """`running`, `waiting`, `paused`, `interrupted`, `completed`, `failed` or `cancelled`."""
     waiting: list[str]
     """Why it does not go on by itself."""
-    asked: list[AskedMember]
+    asked: list[MemberRun]
     goal: str
     state: WorkState
     summary: str
@@ -240,13 +248,13 @@ class CollaborationDocument(msgspec.Struct):
     history: list[StateChange]
 
 
-async def collaborate(asked: Asked) -> CollaborationState:
+async def collaborate(asked: ApiRequest) -> CollaborationState:
     """It goes on by itself, whoever looks on, also when this server is started anew; what waits for a person stands in
     the inbox. Pause, resume or cancel its work session; the runs of its members are in the list of runs."""
     body: Collaborate = asked.body
-    wanted = seats(asked.moot.graph, ((member.agent, member.role) for member in body.members))
+    wanted = build_seats(asked.moot.graph, ((member.agent, member.role) for member in body.members))
     opening = WorkSessionOpened(body.goal, constraints=body.constraints)
-    work = await gathered(asked.desks, opening, wanted, asked.chance, asked.author)
+    work = await open_collaboration(asked.desks, opening, wanted, asked.chance, asked.author)
     asked.must_repeat((work.goal, work.constraints) == (body.goal, body.constraints))
     if work.ended:
         return CollaborationState(work.id, _ENDS[work.state])
@@ -254,26 +262,28 @@ async def collaborate(asked: Asked) -> CollaborationState:
     return CollaborationState(work.id, "running")
 
 
-async def resume_collaboration(asked: Asked) -> CollaborationState:
+async def resume_collaboration(asked: ApiRequest) -> CollaborationState:
     """Also one that was begun at a terminal. Members whose runs were cancelled are asked again."""
     await asked.desks.work_sessions.get(asked.id)
     await asked.house.carrying.begin(asked.id, asked.author)
     return CollaborationState(asked.id, "running")
 
 
-async def show_collaboration(asked: Asked) -> CollaborationDocument:
-    scene = await scene_of(asked.desks, asked.id)
+async def show_collaboration(asked: ApiRequest) -> CollaborationDocument:
+    scene = await read_collaboration_state(asked.desks, asked.id)
     named = RunQuery(runs=tuple(each.run for each in scene.askings.values()))
     runs = {row.run_id: row.status for row in await asked.moot.runs(named)}
     members = [
-        AskedMember(
+        MemberRun(
             each.purpose, each.agent, each.run, runs.get(each.run, "failed" if each.answer else "queued")
         )
         for each in scene.askings.values()
     ]
     waiting = [move.why for move in next_moves(scene) if isinstance(move, WaitMove)]
     for each in members:
-        if not scene.answered(each.purpose) and (why := paused_by(each.agent, each.purpose, each.status)):
+        if not scene.answered(each.purpose) and (
+            why := describe_pause(each.agent, each.purpose, each.status)
+        ):
             waiting.append(why)
     shown: dict[str, Any] = msgspec.to_builtins(scene.document())
     shown["plan"] = document(scene.plan) if scene.plan else None
@@ -281,7 +291,7 @@ async def show_collaboration(asked: Asked) -> CollaborationDocument:
     return msgspec.convert({**shown, **told, "asked": members}, CollaborationDocument)
 
 
-async def _collaboration_status(asked: Asked, scene: Scene, waiting: list[str]) -> str:
+async def _collaboration_status(asked: ApiRequest, scene: Scene, waiting: list[str]) -> str:
     work = scene.work
     if work.ended:
         return _ENDS[work.state]
@@ -289,14 +299,18 @@ async def _collaboration_status(asked: Asked, scene: Scene, waiting: list[str]) 
         return "paused"
     if waiting:
         return "waiting"
-    return "running" if await holder(asked.desks.journal, work.id) else "interrupted"
+    return "running" if await find_holder(asked.desks.journal, work.id) else "interrupted"
 
 
 OPERATIONS = (
-    _going("/runs", "Start a run", start_run, StartRun, 404, 409),
-    _going("/runs/{id}/resume", "Go on with a run that was interrupted or waits", resume_run, ResumeRun, 409),
-    _going("/runs/{id}/fork", "Start a run that begins as another one did", fork_run, ForkRun),
-    _going("/plans/{id}/steps/{step}/run", "Let the owner of a step carry it out", run_step, RunStep, 409),
+    _make_run_endpoint("/runs", "Start a run", start_run, StartRun, 404, 409),
+    _make_run_endpoint(
+        "/runs/{id}/resume", "Go on with a run that was interrupted or waits", resume_run, ResumeRun, 409
+    ),
+    _make_run_endpoint("/runs/{id}/fork", "Start a run that begins as another one did", fork_run, ForkRun),
+    _make_run_endpoint(
+        "/plans/{id}/steps/{step}/run", "Let the owner of a step carry it out", run_step, RunStep, 409
+    ),
     Endpoint(
         method="POST",
         path="/collaborations",
@@ -321,7 +335,7 @@ OPERATIONS = (
         path="/collaborations/{id}/resume",
         summary="Let this server carry a collaboration on",
         handle=resume_collaboration,
-        body=Said,
+        body=AuthoredInput,
         answer=CollaborationState,
         status=202,
         problems=(409,),

@@ -13,12 +13,12 @@ from starlette.responses import Response
 from folkmoot.domain.entry import Draft, Entry, Role
 from folkmoot.domain.events import RUN_ENDS, SessionStarted
 from folkmoot.errors import NotFound
-from folkmoot.http.endpoint import Asked, Endpoint
-from folkmoot.http.problems import Refused
-from folkmoot.http.requests import Given, Position
+from folkmoot.http.endpoint import ApiRequest, Endpoint
+from folkmoot.http.problems import HttpError
+from folkmoot.http.requests import ApiInput, Position
 from folkmoot.http.state import ServerState
-from folkmoot.http.stream.event_source import EventSource, Message
-from folkmoot.http.stream.hub import DELTA, Hub, delta_fits, filter_of, fits, wants_deltas
+from folkmoot.http.stream.event_source import EventSource, SseMessage
+from folkmoot.http.stream.hub import DELTA, Hub, build_filter, is_delta_match, is_match, wants_deltas
 from folkmoot.journal.codec import to_line
 from folkmoot.ports import Filter, Query
 
@@ -26,7 +26,7 @@ KNOWN_SPEAKERS = 1_000
 """Sessions whose agents one stream remembers."""
 
 
-class RunStreamQuery(Given):
+class RunStreamQuery(ApiInput):
     after: Position | None = None
     """The `seq` of the last event that is known already; `Last-Event-ID` says the same and wins."""
     agent: str = ""
@@ -46,72 +46,74 @@ class StreamQuery(RunStreamQuery):
     """Of everything in a work session."""
 
 
-async def stream(asked: Asked) -> Response:
+async def stream(asked: ApiRequest) -> Response:
     query: StreamQuery = asked.query
-    hub, wanted, after = asked.house.hub, filter_of(query), _after(asked, query)
+    hub, wanted, after = asked.house.hub, build_filter(query), _read_resume_position(asked, query)
     if after is None:  # from here on, however long it takes until the client is told
         after = await asked.moot.position()
-    return EventSource(hub.clock, _events(hub, wanted, after), *_said(asked, wanted))
+    return EventSource(hub.clock, _stream_events(hub, wanted, after), *_list_delta_sources(asked, wanted))
 
 
-async def stream_run(asked: Asked) -> Response:
+async def stream_run(asked: ApiRequest) -> Response:
     """It ends with the run. Who has seen the end is told by 204 not to come back."""
     query: RunStreamQuery = asked.query
-    run, after = asked.id, _after(asked, query) or 0
-    hub, wanted = asked.house.hub, replace(filter_of(query), run=run)
+    run, after = asked.id, _read_resume_position(asked, query) or 0
+    hub, wanted = asked.house.hub, replace(build_filter(query), run=run)
     if not [entry async for entry in hub.journal.read(Query(stream=run, limit=1))]:
         raise NotFound(f"there is no run {run!r}", code="run_not_found")
-    if await _is_told(hub, wanted, after):
+    if await _is_fully_delivered(hub, wanted, after):
         return Response(status_code=204)
-    return EventSource(hub.clock, _until_its_end(hub, wanted, after), *_said(asked, wanted))
+    return EventSource(
+        hub.clock, _stream_until_run_end(hub, wanted, after), *_list_delta_sources(asked, wanted)
+    )
 
 
-def _after(asked: Asked, query: RunStreamQuery) -> int | None:
+def _read_resume_position(asked: ApiRequest, query: RunStreamQuery) -> int | None:
     last = asked.request.headers.get("last-event-id", "")
     if not last:
         return query.after
     try:
         return msgspec.convert(last, Position, strict=False)
     except msgspec.ValidationError:
-        raise Refused(
+        raise HttpError(
             400, f"{last[:80]!r} is the id of no event: Last-Event-ID is the `seq` of one"
         ) from None
 
 
-async def _events(hub: Hub, wanted: Filter, after: int) -> AsyncIterator[Message]:
+async def _stream_events(hub: Hub, wanted: Filter, after: int) -> AsyncIterator[SseMessage]:
     async for entry in hub.subscribe(wanted, after):
-        yield _message(entry)
+        yield _build_message(entry)
 
 
-async def _until_its_end(hub: Hub, wanted: Filter, after: int) -> AsyncIterator[Message]:
+async def _stream_until_run_end(hub: Hub, wanted: Filter, after: int) -> AsyncIterator[SseMessage]:
     """All of the run is looked at, because its end need not be among what is wanted."""
     async for entry in hub.subscribe(Filter(run=wanted.run), after):
-        if fits(wanted, entry):
-            yield _message(entry)
+        if is_match(wanted, entry):
+            yield _build_message(entry)
         if isinstance(entry.event, RUN_ENDS):
             return
 
 
-async def _is_told(hub: Hub, wanted: Filter, after: int) -> bool:
+async def _is_fully_delivered(hub: Hub, wanted: Filter, after: int) -> bool:
     """Whether the run has ended, and all that is wanted of it is known."""
     ends = Query(stream=wanted.run, types=tuple(end.type for end in RUN_ENDS), limit=1)
     if not [entry async for entry in hub.journal.read(ends)]:
         return False
     async for entry in hub.journal.read(Query(stream=wanted.run, after=after)):
-        if fits(wanted, entry):
+        if is_match(wanted, entry):
             return False
     return True
 
 
-def _message(entry: Entry) -> Message:
-    return Message(entry.event.type, to_line(entry)[:-1], entry.seq)
+def _build_message(entry: Entry) -> SseMessage:
+    return SseMessage(entry.event.type, to_line(entry)[:-1], entry.seq)
 
 
-def _said(asked: Asked, wanted: Filter) -> tuple[AsyncIterator[Message], ...]:
-    return (_pieces(asked.house, wanted),) if wants_deltas(wanted) else ()
+def _list_delta_sources(asked: ApiRequest, wanted: Filter) -> tuple[AsyncIterator[SseMessage], ...]:
+    return (_stream_deltas(asked.house, wanted),) if wants_deltas(wanted) else ()
 
 
-async def _pieces(house: ServerState, wanted: Filter) -> AsyncIterator[Message]:
+async def _stream_deltas(house: ServerState, wanted: Filter) -> AsyncIterator[SseMessage]:
     """What models say meanwhile, for those who want it; each with the agent and the session that says it."""
     speakers: dict[tuple[str, str], Draft | None] = {}
     async for delta in house.tokens.listen():
@@ -125,7 +127,7 @@ async def _pieces(house: ServerState, wanted: Filter) -> AsyncIterator[Message]:
             async for entry in house.hub.journal.read(began):
                 speakers[entry.stream, entry.draft.span] = entry.draft
         speaker = speakers.setdefault(place, None)
-        if speaker and delta_fits(wanted, delta.run, speaker):
+        if speaker and is_delta_match(wanted, delta.run, speaker):
             piece = {
                 "runId": delta.run,
                 "sessionId": speaker.session_id,
@@ -133,7 +135,7 @@ async def _pieces(house: ServerState, wanted: Filter) -> AsyncIterator[Message]:
                 "span": delta.span,
                 "text": delta.text,
             }
-            yield Message(DELTA, msgspec.json.encode(piece))
+            yield SseMessage(DELTA, msgspec.json.encode(piece))
 
 
 OPERATIONS = (

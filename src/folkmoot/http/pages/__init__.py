@@ -19,12 +19,12 @@ from folkmoot.http.pages import (
     runs,
     work,
 )
-from folkmoot.http.pages.rendering import page
+from folkmoot.http.pages.rendering import render_page
 
 
-async def more(request: Request) -> Response:
+async def show_more(request: Request) -> Response:
     """Every screen and every key: where a phone has no room for more tabs, and for whoever asks for the keys."""
-    return page(request, "more.html")
+    return render_page(request, "more.html")
 
 
 ROUTES: tuple[BaseRoute, ...] = (
@@ -38,6 +38,6 @@ ROUTES: tuple[BaseRoute, ...] = (
     *graph.ROUTES,
     *costs.ROUTES,
     *events.ROUTES,
-    Route("/more", more),
+    Route("/more", show_more),
     *docs.ROUTES,
 )

@@ -12,9 +12,9 @@ from starlette.routing import Route
 
 from folkmoot.domain.budget import Budget
 from folkmoot.domain.run_row import ENDED, OPEN_STATUSES, RunSummary, SpendSum
-from folkmoot.http.pages.rendering import moment_in, page
+from folkmoot.http.pages.rendering import read_moment, render_page
 from folkmoot.http.pages.runs import RunCache
-from folkmoot.http.state import house_of
+from folkmoot.http.state import get_server_state
 from folkmoot.ports import RunQuery, SpendQuery
 from folkmoot.views.costs import By, Limit, limits, narrowest, shares
 from folkmoot.views.run_nodes import Reserved
@@ -25,10 +25,10 @@ _TABLES: tuple[By, ...] = ("agent", "model", "day")
 
 
 async def costs(request: Request) -> Response:
-    moot = house_of(request).moot
+    moot = get_server_state(request).moot
     query, journal = request.query_params, moot.moot.journal
     wanted = {"work_session": query.get("work_session", ""), "run": query.get("run", "")}
-    wanted |= {name: moment_in(request, name)[:10] for name in ("since", "until")}  # days, the last one too
+    wanted |= {name: read_moment(request, name)[:10] for name in ("since", "until")}  # days, the last one too
     named: dict[str, Any] = {"work_session": wanted["work_session"]}
     if wanted["run"]:
         named["runs"] = (wanted["run"],)
@@ -37,7 +37,7 @@ async def costs(request: Request) -> Response:
     if wanted["since"] or until:
         named["runs"] = tuple(each.name for each in await journal.spend(replace(period, by="run")))
     runs = RunQuery(**named, statuses=(*OPEN_STATUSES, *ENDED), limit=SHOWN)
-    return page(
+    return render_page(
         request,
         "costs.html",
         wanted=wanted,
@@ -53,12 +53,14 @@ async def _run_costs(
     request: Request, runs: Sequence[RunSummary]
 ) -> list[tuple[RunSummary, SpendSum, list[Limit]]]:
     """By the budgets of the project and of each run's agent, as this server was started with them."""
-    moot, found = house_of(request).moot, []
+    moot, found = get_server_state(request).moot, []
     spent = await moot.moot.journal.spend(SpendQuery(by="run", runs=tuple(run.run for run in runs)))
     amounts = {each.name: each for each in spent}
     for run in runs:
         agent, amount = moot.graph.agents.get(run.agent), amounts.get(run.run, SpendSum(run.run))
-        held = (await house_of(request).one(RunCache).steps(run.run)).held if run.is_open else Reserved()
+        held = (
+            (await get_server_state(request).one(RunCache).steps(run.run)).held if run.is_open else Reserved()
+        )
         budget = narrowest(moot.graph.settings.budget, agent.budget if agent else Budget())
         found.append((run, amount, limits(amount, held, budget)))
     return found

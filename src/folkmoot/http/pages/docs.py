@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from folkmoot.http.pages.rendering import fragment
-from folkmoot.site.pages import COMMENT, INDEX, Page, library, search
+from folkmoot.http.pages.rendering import render_fragment
+from folkmoot.site.pages import COMMENT, INDEX, DocsPage, load_documentation, search
 
 
-class _Html(RendererHTML):
+class _DocsRenderer(RendererHTML):
     """Anchors beside headings, labels on code, tables that scroll; markup is text, and a comment is none."""
 
     def heading_close(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
@@ -44,12 +44,12 @@ class _Html(RendererHTML):
         return "</table></div>\n"
 
 
-def html(page: Page) -> Markup:
-    return Markup(_Html().render(page.tokens, MarkdownIt().options, {}))
+def render_html(page: DocsPage) -> Markup:
+    return Markup(_DocsRenderer().render(page.tokens, MarkdownIt().options, {}))
 
 
 async def docs(request: Request) -> Response:
-    books = await asyncio.to_thread(library)  # the first time, all pages are read
+    books = await asyncio.to_thread(load_documentation)  # the first time, all pages are read
     query = request.query_params.get("q", "").strip()[:200]
     id = request.path_params.get("id", "").strip("/") or INDEX
     if id in books.pictures:
@@ -57,9 +57,9 @@ async def docs(request: Request) -> Response:
     page = None if query else books.pages.get(id)
     row = [None, *books.entries, None]
     at = next((at for at, entry in enumerate(row) if entry and entry[0] == id), 0)
-    values = {"here": id, "page": page, "body": html(page) if page else "", "contents": books.contents}
+    values = {"here": id, "page": page, "body": render_html(page) if page else "", "contents": books.contents}
     values |= {"before": row[at - 1], "after": row[at + 1], "query": query, "hits": search(books, query)}
-    return HTMLResponse(fragment("docs.html", **values), status_code=200 if page or query else 404)
+    return HTMLResponse(render_fragment("docs.html", **values), status_code=200 if page or query else 404)
 
 
 ROUTES = (Route("/docs", docs), Route("/docs/{id:path}", docs))

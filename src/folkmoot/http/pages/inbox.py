@@ -18,8 +18,15 @@ from folkmoot.domain.naming import wire_name
 from folkmoot.domain.plan import Plan
 from folkmoot.domain.task import Task
 from folkmoot.errors import NotFound, WrongUse
-from folkmoot.http.pages.rendering import Form, form_route, fragment, page, perform_form, person
-from folkmoot.http.state import ServerState, house_of
+from folkmoot.http.pages.rendering import (
+    PageForm,
+    author_name,
+    form_route,
+    perform_form,
+    render_fragment,
+    render_page,
+)
+from folkmoot.http.state import ServerState, get_server_state
 from folkmoot.operations.plans import ApprovePlan, RejectPlan
 from folkmoot.operations.tasks import ApproveTask, CancelTask
 from folkmoot.ports import RecordQuery
@@ -45,7 +52,7 @@ _WAITING = ("submitted", "pending_approval", "escalated")
 
 
 @dataclass(frozen=True)
-class _Records:
+class _InboxRecords:
     """All that may wait, by id, and the list that people see of it."""
 
     items: Mapping[str, Item]
@@ -55,7 +62,7 @@ class _Records:
     asks: list[Ask]
 
     @classmethod
-    async def read(cls, house: ServerState) -> _Records:
+    async def read(cls, house: ServerState) -> _InboxRecords:
         moot = house.moot.moot
         items = {item.id: item for item in await house.moot.inbox()}
         plans, tasks = await moot.plans.all(), await moot.tasks.all()
@@ -77,42 +84,42 @@ class _Records:
 
 
 async def inbox(request: Request) -> Response:
-    house, id = house_of(request), request.path_params.get("id", "")
-    records = await _Records.read(house)
+    house, id = get_server_state(request), request.path_params.get("id", "")
+    records = await _InboxRecords.read(house)
     if elsewhere := records.moved_on(id):
         return RedirectResponse(elsewhere, 303)
-    return page(
+    return render_page(
         request,
         "inbox.html",
         asks=[ask for ask in records.asks if not ask.past],
         past=[ask for ask in records.asks if ask.past][:MOST_PAST],
         selected=id,
         ICONS=ICONS,
-        **(await _opened(house, records, id) if id else {"ask": None}),
+        **(await _build_detail(house, records, id) if id else {"ask": None}),
     )
 
 
-async def rail(request: Request) -> Response:
+async def show_rail(request: Request) -> Response:
     """What every page says beside its screen: how much waits for a person, and how far the journal is."""
-    moot = house_of(request).moot
+    moot = get_server_state(request).moot
     position, items = await moot.position(), await moot.inbox(status="open")
     records = await moot.moot.journal.records(RecordQuery(statuses=_WAITING))
     waiting = len(items) + sum(row.status in _WAITING for row in records)
-    return HTMLResponse(fragment("rail.html", waiting=waiting, position=position))
+    return HTMLResponse(render_fragment("rail.html", waiting=waiting, position=position))
 
 
-async def said(request: Request) -> Response:
+async def show_settled_item(request: Request) -> Response:
     """The past form of what was decided meanwhile; nothing as long as it waits."""
-    records, id = await _Records.read(house_of(request)), request.path_params["id"]
+    records, id = await _InboxRecords.read(get_server_state(request)), request.path_params["id"]
     if elsewhere := records.moved_on(id):
         return Response(headers={"HX-Redirect": elsewhere})
     ask = records.ask(id)
     if not ask.past:
         return Response(status_code=204)
-    return HTMLResponse(fragment("inbox_past.html", ask=ask, can_revoke=False, swap=True))
+    return HTMLResponse(render_fragment("inbox_past.html", ask=ask, can_revoke=False, swap=True))
 
 
-async def _opened(house: ServerState, records: _Records, id: str) -> dict[str, Any]:
+async def _build_detail(house: ServerState, records: _InboxRecords, id: str) -> dict[str, Any]:
     """What the detail of each kind is made of."""
     ask = records.ask(id)
     match ask.kind:
@@ -129,12 +136,12 @@ async def _opened(house: ServerState, records: _Records, id: str) -> dict[str, A
                 "item": item,
                 "headline": f"{tool_name(item.tool)} {about(item)}".strip(),
                 "call": whole_call(item),
-                "change": await asyncio.to_thread(_change, house, item),
+                "change": await asyncio.to_thread(_preview_change, house, item),
                 "can_revoke": item.status in APPROVED and not item.begun,
             }
 
 
-def _change(house: ServerState, item: Item) -> Patch | None:
+def _preview_change(house: ServerState, item: Item) -> Patch | None:
     """What an open call would change in a file now; None where that is not known for sure."""
     graph = house.moot.graph
     agent = next((each for each in graph.agents.values() if each.id == item.agent), None)
@@ -148,11 +155,11 @@ def _change(house: ServerState, item: Item) -> Patch | None:
     return patch(str(item.arguments["path"]), before, after)
 
 
-async def answer(request: Request, form: Form) -> str:
+async def answer_item(request: Request, form: PageForm) -> str:
     """Leave the answer; then the run goes on."""
-    house, id = house_of(request), request.path_params["id"]
+    house, id = get_server_state(request), request.path_params["id"]
     word, text = form["word"], form["text"]
-    records = await _Records.read(house)
+    records = await _InboxRecords.read(house)
     match records.ask(id).kind, word:
         case "plan", "approve" | "commit":
             await perform_form(ApprovePlan, house, form, plan=id, commit=word == "commit")
@@ -161,17 +168,17 @@ async def answer(request: Request, form: Form) -> str:
         case "task", "approve":
             await perform_form(ApproveTask, house, form, task=id)
         case "task", "deny":
-            await perform_form(CancelTask, house, form, task=id, reason=_reason(text))
+            await perform_form(CancelTask, house, form, task=id, reason=_check_reason(text))
         case (("approval" | "question" | "in_doubt" | "client_call"), _):
             item = records.items[id]
-            await house.moot.reply(_reply(item, word, text, person(form), form["hash"]))
+            await house.moot.reply(_build_reply(item, word, text, author_name(form), form["hash"]))
             house.go_on(item.run)
         case kind, _:
             raise WrongUse(f"{id} is a {kind}; {word!r} cannot be said to it here")
     return f"/inbox/{id}"
 
 
-def _reply(item: Item, word: str, text: str, by: str, seen: str) -> Reply:
+def _build_reply(item: Item, word: str, text: str, by: str, seen: str) -> Reply:
     """Bound to the call that was shown, whatever waits there by now."""
     if seen != item.hash:
         raise WrongUse(f"{item.id} asks about another call than the one that was shown; look at it again")
@@ -181,7 +188,7 @@ def _reply(item: Item, word: str, text: str, by: str, seen: str) -> Reply:
         case "approve_run":
             return item.approve(by, "run")
         case "deny":
-            return item.deny(_reason(text), by)
+            return item.deny(_check_reason(text), by)
         case "revoke":
             return item.revoke(text, by)
         case "answer" if text:
@@ -194,7 +201,7 @@ def _reply(item: Item, word: str, text: str, by: str, seen: str) -> Reply:
             raise WrongUse(f"nobody can say {word!r} to {item.id}; use one of the buttons")
 
 
-def _reason(text: str) -> str:
+def _check_reason(text: str) -> str:
     if not text:
         raise WrongUse("to deny needs a reason: the agent reads it, and goes on without")
     return text
@@ -203,7 +210,7 @@ def _reason(text: str) -> str:
 ROUTES = (
     Route("/inbox", inbox, name="inbox"),
     Route("/inbox/{id}", inbox),
-    form_route("/inbox/{id}", answer, inbox),
-    Route("/inbox/{id}/said", said),
-    Route("/rail", rail),
+    form_route("/inbox/{id}", answer_item, inbox),
+    Route("/inbox/{id}/said", show_settled_item),
+    Route("/rail", show_rail),
 )

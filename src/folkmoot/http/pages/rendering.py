@@ -21,10 +21,10 @@ from starlette.routing import Route
 from folkmoot.domain.category import LABELS
 from folkmoot.domain.duration import moment
 from folkmoot.domain.message import visible
-from folkmoot.engine.claims import chance
+from folkmoot.engine.claims import draw_id_seed
 from folkmoot.errors import FolkmootError, WrongUse
-from folkmoot.http.problems import CHAT, ProblemDetails, Refused, input_refused, status_of
-from folkmoot.http.state import ServerState, house_of
+from folkmoot.http.problems import CHAT, HttpError, ProblemDetails, as_bad_request, status_of
+from folkmoot.http.state import ServerState, get_server_state
 from folkmoot.operations.actor import account_name, by_account, by_name
 from folkmoot.operations.operation import OperationType, fields_of, read_operation
 from folkmoot.views.figures import age, clock_time, counted, length, money, spent, tokens
@@ -47,7 +47,7 @@ Show = Callable[[Request], Awaitable[Response]]
 Handle = Callable[[Request, Exception], Awaitable[Response]]
 
 
-class _Inert(RendererHTML):
+class _SafeMarkdownRenderer(RendererHTML):
     """Markdown of agents as HTML that does nothing by itself: links show where they lead; images are named and never
     loaded."""
 
@@ -69,16 +69,18 @@ class _Inert(RendererHTML):
 
 
 @cache
-def _reader() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Inert).enable("table")
+def _markdown_parser() -> MarkdownIt:
+    return MarkdownIt(
+        "commonmark", {"html": False, "breaks": True}, renderer_cls=_SafeMarkdownRenderer
+    ).enable("table")
 
 
-def markdown(text: str) -> Markup:
-    return Markup(_reader().render(text))
+def render_markdown(text: str) -> Markup:
+    return Markup(_markdown_parser().render(text))
 
 
 @cache
-def environment() -> Environment:
+def template_environment() -> Environment:
     folder = Path(__file__).parent.parent / "templates"
     made = Environment(
         loader=FileSystemLoader(folder),
@@ -88,70 +90,76 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"SCREENS": SCREENS, "LABELS": LABELS}
-    made.filters |= {"age": age, "at": clock_time, "markdown": markdown, "visible": _visible}
-    made.filters |= {"length_of": length, "counted": counted, "money": money, "tokens": tokens, "json": _json}
+    made.filters |= {"age": age, "at": clock_time, "markdown": render_markdown, "visible": _escape_hidden}
+    made.filters |= {
+        "length_of": length,
+        "counted": counted,
+        "money": money,
+        "tokens": tokens,
+        "json": _to_json,
+    }
     made.filters["spent"] = lambda times: spent(*times)
     return made
 
 
-def _visible(text: str) -> str:
+def _escape_hidden(text: str) -> str:
     """Line by line, with every character that could hide something spelled out."""
     return "\n".join(map(visible, text.split("\n")))
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def fragment(template: str, **values: Any) -> str:
-    return environment().get_template(template).render(**values)
+def render_fragment(template: str, **values: Any) -> str:
+    return template_environment().get_template(template).render(**values)
 
 
-def page(request: Request, template: str, **values: Any) -> HTMLResponse:
+def render_page(request: Request, template: str, **values: Any) -> HTMLResponse:
     """A whole page in the frame; its template says the title, and the screen that is marked in the rail. What became of
     a form in it is shown."""
-    moot = house_of(request).moot
+    moot = get_server_state(request).moot
     agents = sorted(agent.id for agent in moot.graph.agents.values())
     common = {
         "project": moot.folder.resolve().name,
         "an_agent": agents[0] if agents else "hello",
         "now": moot.moot.clock.now(),
-        "form": getattr(request.state, "form", Form()),
+        "form": getattr(request.state, "form", PageForm()),
         "problem": getattr(request.state, "problem", ""),
     }
-    return HTMLResponse(fragment(template, **common | values))
+    return HTMLResponse(render_fragment(template, **common | values))
 
 
-def number_in(request: Request, name: str) -> int:
+def read_number(request: Request, name: str) -> int:
     """A whole number in the address; 0 if it is not there. Raises `Refused`."""
     given = request.query_params.get(name) or "0"
     if not (given.isascii() and given.isdigit() and len(given) < 16):
-        raise Refused(400, f"{name} must be a whole number, not {given[:80]!r}")
+        raise HttpError(400, f"{name} must be a whole number, not {given[:80]!r}")
     return int(given)
 
 
-def moment_in(request: Request, name: str) -> str:
+def read_moment(request: Request, name: str) -> str:
     """A moment in the address, in UTC; empty if it is not there. Raises `Refused`."""
-    with input_refused():
-        return moment(request.query_params.get(name, ""), house_of(request).clock.now())
+    with as_bad_request():
+        return moment(request.query_params.get(name, ""), get_server_state(request).clock.now())
 
 
-def form_route(path: str, perform: Callable[[Request, Form], Awaitable[str]], show: Show) -> Route:
+def form_route(path: str, perform: Callable[[Request, PageForm], Awaitable[str]], show: Show) -> Route:
     """A form: `perform` gives the address where to look on; what it refuses is shown on its page."""
 
     async def post(request: Request) -> Response:
-        form = request.state.form = await form_of(request)
+        form = request.state.form = await read_form(request)
 
         async def again(problem: str) -> Response:
             request.state.problem = problem
             return await show(request)
 
-        return await posted(perform(request, form), again)
+        return await perform_and_redirect(perform(request, form), again)
 
     return Route(path, post, methods=["POST"])
 
 
-def for_people(handle: Handle) -> Handle:
+def with_error_pages(handle: Handle) -> Handle:
     """What goes wrong with a page is told on a page; programs get problem details."""
 
     async def handled(request: Request, error: Exception) -> Response:
@@ -160,7 +168,7 @@ def for_people(handle: Handle) -> Handle:
         if not is_page or "text/html" not in request.headers.get("accept", ""):
             return answer
         problem = msgspec.json.decode(answer.body, type=ProblemDetails)
-        shown = page(request, "problem.html", problem=problem)
+        shown = render_page(request, "problem.html", problem=problem)
         shown.status_code = answer.status_code
         return shown
 
@@ -170,24 +178,24 @@ def for_people(handle: Handle) -> Handle:
 MOST_FIELDS = 50
 
 
-class Form(dict[str, str]):
+class PageForm(dict[str, str]):
     """What somebody filled in; a field that was not there is empty."""
 
     def __missing__(self, field: str) -> str:
         return ""
 
 
-async def form_of(request: Request) -> Form:
+async def read_form(request: Request) -> PageForm:
     """Of a field that comes twice the last counts."""
     try:
         written = (await request.body()).decode()
         pairs = parse_qsl(written, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError as error:
-        raise Refused(400, f"the form cannot be read: {error}") from error
-    return Form((name, value.replace("\r\n", "\n").strip()) for name, value in pairs)
+        raise HttpError(400, f"the form cannot be read: {error}") from error
+    return PageForm((name, value.replace("\r\n", "\n").strip()) for name, value in pairs)
 
 
-async def posted(deed: Awaitable[str], again: Callable[[str], Awaitable[Response]]) -> Response:
+async def perform_and_redirect(deed: Awaitable[str], again: Callable[[str], Awaitable[Response]]) -> Response:
     """Do it and lead to the address that it gives; or show the page again, with what was wrong and what to do."""
     try:
         return RedirectResponse(await deed, status_code=303)
@@ -197,7 +205,7 @@ async def posted(deed: Awaitable[str], again: Callable[[str], Awaitable[Response
         return response
 
 
-def person(form: Form) -> str:
+def author_name(form: PageForm) -> str:
     """Who is recorded to have said it: by the name they give, else whoever runs this server."""
     return form["by"] or account_name()
 
@@ -209,15 +217,19 @@ def find_form(name: str, operations: Iterable[OperationType]) -> OperationType:
     raise WrongUse(f"there is no form {name!r}; use one of the buttons")
 
 
-async def perform_form(operation: OperationType, house: ServerState, form: Form, **given: Any) -> Any:
+async def perform_form(operation: OperationType, house: ServerState, form: PageForm, **given: Any) -> Any:
     """What comes of a form that somebody sent."""
-    wanted = read_operation(operation, {**_values(operation, form), **given})
+    wanted = read_operation(operation, {**_parse_fields(operation, form), **given})
     graph = house.moot.graph
-    actor = by_name(form["by"], graph, "page", chance()) if form["by"] else by_account("page", chance())
+    actor = (
+        by_name(form["by"], graph, "page", draw_id_seed())
+        if form["by"]
+        else by_account("page", draw_id_seed())
+    )
     return await wanted.run(house.project, actor)
 
 
-def _values(operation: OperationType, form: Form) -> dict[str, Any]:
+def _parse_fields(operation: OperationType, form: PageForm) -> dict[str, Any]:
     """Fields that are left empty are not given; several things stand in lines, or names between blanks."""
     found: dict[str, Any] = {}
     for field in fields_of(operation):

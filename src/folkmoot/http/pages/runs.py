@@ -19,11 +19,11 @@ from starlette.routing import Route
 from folkmoot.app import Folkmoot
 from folkmoot.domain.duration import later
 from folkmoot.domain.run_row import OPEN_STATUSES, RunRow, RunSummary, agents_of
-from folkmoot.engine.runs import waiting_first, with_holders
+from folkmoot.engine.runs import add_holders, list_waiting_first
 from folkmoot.errors import NotFound
-from folkmoot.http.pages.rendering import moment_in, page
-from folkmoot.http.problems import Refused
-from folkmoot.http.state import house_of
+from folkmoot.http.pages.rendering import read_moment, render_page
+from folkmoot.http.problems import HttpError
+from folkmoot.http.state import get_server_state
 from folkmoot.ports import Journal, RunQuery
 from folkmoot.views.figures import spark_bars, spark_line
 from folkmoot.views.run_list import MOMENTS, OPEN, PAGE, STATES, ListedRun, Pulse, Wanted, listed, pulse
@@ -96,21 +96,21 @@ def _remember(known: OrderedDict[str, T], run: str, value: T, most: int) -> None
 
 
 async def runs(request: Request) -> Response:
-    moot, wanted = house_of(request).moot, _wanted(request)
+    moot, wanted = get_server_state(request).moot, _read_filter(request)
     now, journal = moot.moot.clock.now(), moot.moot.journal
     query = RunQuery(
         through=wanted.agent,
-        since=moment_in(request, "since"),
+        since=read_moment(request, "since"),
         words=tuple(wanted.q.lower().split()),
         sort=wanted.sort,
         limit=PAGE,
         offset=(wanted.page - 1) * PAGE,
     )
-    shown, found = await _page(journal, query, wanted.state)
-    rows = await _listed(request, shown, now)
-    cache = house_of(request).one(RunCache)
+    shown, found = await _read_page(journal, query, wanted.state)
+    rows = await _list_rows(request, shown, now)
+    cache = get_server_state(request).one(RunCache)
     day = await cache.day(now)
-    return page(
+    return render_page(
         request,
         "runs.html",
         day=day,
@@ -121,37 +121,37 @@ async def runs(request: Request) -> Response:
             "failed": spark_bars(day.failed_by_hour, "hot"),
         },
         wanted=wanted,
-        groups=list(_grouped(rows, wanted, now)),
+        groups=list(_group_runs(rows, wanted, now)),
         found=found,
         total=await journal.count_runs(RunQuery()),
         agents=sorted(cache.agents),
         states=STATES,
-        address=_address(wanted),
-        link=lambda **changes: _address(replace(wanted, **{"page": 1} | changes)),
+        address=_list_url(wanted),
+        link=lambda **changes: _list_url(replace(wanted, **{"page": 1} | changes)),
         more=wanted.page * PAGE < found,
         longest=max((run.duration for run in rows), default=0.0) or 1.0,
         dearest=max((run.cost for run in rows), default=0.0) or 1.0,
-        moment=lambda run: _moment(run.row.started_at, now),
+        moment=lambda run: _describe_start(run.row.started_at, now),
     )
 
 
-async def _page(journal: Journal, query: RunQuery, state: str) -> tuple[list[RunSummary], int]:
+async def _read_page(journal: Journal, query: RunQuery, state: str) -> tuple[list[RunSummary], int]:
     """The runs that are shown, and how many fit."""
     if state in OPEN:  # depends on who holds them
         every = replace(query, statuses=OPEN_STATUSES, limit=0, offset=0)
         found = await journal.runs(every)
-        held = {row.run_id for row in await with_holders(journal, found) if row.status == state}
+        held = {row.run_id for row in await add_holders(journal, found) if row.status == state}
         fitting = [run for run in found if run.run in held]
         return fitting[query.offset : query.offset + query.limit], len(fitting)
     query = replace(query, statuses=(state,)) if state else query
     by_date = query.sort == "-started" and not state
-    shown = await (waiting_first(journal, query) if by_date else journal.runs(query))
+    shown = await (list_waiting_first(journal, query) if by_date else journal.runs(query))
     return shown, await journal.count_runs(query)
 
 
-async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> list[ListedRun]:
-    moot, cache = house_of(request).moot, house_of(request).one(RunCache)
-    rows = await with_holders(moot.moot.journal, runs)
+async def _list_rows(request: Request, runs: Sequence[RunSummary], now: str) -> list[ListedRun]:
+    moot, cache = get_server_state(request).moot, get_server_state(request).one(RunCache)
+    rows = await add_holders(moot.moot.journal, runs)
     works = {run.work_session for run in runs if run.work_session and not run.label}
     found = {id: await moot.moot.work_sessions.look_up(id) for id in works}
     labels = {id: work.label for id, work in found.items() if work}
@@ -161,15 +161,15 @@ async def _listed(request: Request, runs: Sequence[RunSummary], now: str) -> lis
     ]
 
 
-def _wanted(request: Request) -> Wanted:
+def _read_filter(request: Request) -> Wanted:
     given = {name: value for name, value in request.query_params.items() if value}
     try:
         return msgspec.convert(given, Wanted, strict=False)
     except msgspec.ValidationError as error:
-        raise Refused(400, f"there is no such list of runs: {error}") from error
+        raise HttpError(400, f"there is no such list of runs: {error}") from error
 
 
-def _grouped(runs: list[ListedRun], wanted: Wanted, now: str) -> Iterator[tuple[str, list[ListedRun]]]:
+def _group_runs(runs: list[ListedRun], wanted: Wanted, now: str) -> Iterator[tuple[str, list[ListedRun]]]:
     """By what is under way and by day; in another order there are no groups."""
     if wanted.sort not in ("-started", "started"):
         yield "", runs
@@ -187,13 +187,13 @@ def _grouped(runs: list[ListedRun], wanted: Wanted, now: str) -> Iterator[tuple[
         yield name, list(members)
 
 
-def _address(wanted: Wanted) -> str:
+def _list_url(wanted: Wanted) -> str:
     fields = msgspec.structs.asdict(wanted)
     given = {name: value for name, value in fields.items() if value != getattr(Wanted(), name)}
     return f"/runs?{urlencode(given)}" if given else "/runs"
 
 
-def _moment(started: str, now: str) -> str:
+def _describe_start(started: str, now: str) -> str:
     began, at = (datetime.fromisoformat(moment) for moment in (started, now))
     ago = at - began
     if ago < timedelta(hours=1):

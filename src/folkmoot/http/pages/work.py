@@ -11,19 +11,19 @@ from starlette.routing import Route
 
 from folkmoot.coordination.record_store import Author
 from folkmoot.domain.work_session import WorkSession, WorkSessionAsked, WorkSessionOpened
-from folkmoot.engine.claims import chance
-from folkmoot.engine.collaboration import begun, gathered, seats
+from folkmoot.engine.claims import draw_id_seed
+from folkmoot.engine.collaboration import begin_step_run, build_seats, open_collaboration
 from folkmoot.errors import NotFound
 from folkmoot.http.pages.rendering import (
-    Form,
+    PageForm,
+    author_name,
     find_form,
     form_route,
-    page,
     perform_form,
-    person,
+    render_page,
 )
-from folkmoot.http.requests import Page, part
-from folkmoot.http.state import ServerState, house_of
+from folkmoot.http.requests import PageQuery, paginate_rows
+from folkmoot.http.state import ServerState, get_server_state
 from folkmoot.operations.work_sessions import OPERATIONS
 from folkmoot.ports import Filter, Query, RecordQuery, RunQuery
 from folkmoot.views.conversations import GROUPS
@@ -36,7 +36,7 @@ PAGE = 60
 
 
 async def work_sessions(request: Request) -> Response:
-    house, query = house_of(request), request.query_params
+    house, query = get_server_state(request), request.query_params
     category, text = query.get("category", ""), query.get("q", "")
     fitting = (
         row
@@ -44,8 +44,8 @@ async def work_sessions(request: Request) -> Response:
         if category in ("", row.category)
         and text.casefold() in f"{row.title} {row.subtitle} {row.id}".casefold()
     )
-    found = part(fitting, Page(limit=PAGE, after=query.get("after", "")), lambda row: row.id)
-    return page(
+    found = paginate_rows(fitting, PageQuery(limit=PAGE, after=query.get("after", "")), lambda row: row.id)
+    return render_page(
         request,
         "work_list.html",
         groups=[(name, [row for row in found.rows if row.status == key]) for key, name in GROUPS.items()],
@@ -58,23 +58,23 @@ async def work_sessions(request: Request) -> Response:
 
 
 async def work_session(request: Request) -> Response:
-    house = house_of(request)
+    house = get_server_state(request)
     row = await house.find_work(request.path_params["id"])
     kind = request.query_params.get("kind", "")
     happened = await house.moot.find(Filter(work_session=row.id, limit=row.events))
     timeline = work_timeline(row.id, happened)
-    return page(
+    return render_page(
         request,
         "work.html",
         row=row,
         kinds=list(dict.fromkeys(line.kind for line in timeline)),
         kind=kind,
         timeline=[line for line in timeline if kind in ("", line.kind)],
-        **await _records(house, row),
+        **await _read_records(house, row),
     )
 
 
-async def _records(house: ServerState, row: WorkRow) -> dict[str, Any]:
+async def _read_records(house: ServerState, row: WorkRow) -> dict[str, Any]:
     """Those that belong to it."""
     moot, here = house.moot.moot, RecordQuery(work_session=row.id)
     asked = moot.journal.read(Query(stream=row.id, types=(WorkSessionAsked.type,), limit=1))
@@ -90,9 +90,9 @@ async def _records(house: ServerState, row: WorkRow) -> dict[str, Any]:
     }
 
 
-async def artifact(request: Request) -> Response:
+async def show_artifact(request: Request) -> Response:
     """As text, whatever it holds: nothing of it is run."""
-    moot, id = house_of(request).moot.moot, request.path_params["id"]
+    moot, id = get_server_state(request).moot.moot, request.path_params["id"]
     record, named = await moot.work_sessions.get(id), request.path_params["artifact"]
     stored = {each.artifact for each in record.artifacts} | {each.artifact for each in record.snapshots}
     if named not in stored:
@@ -100,39 +100,41 @@ async def artifact(request: Request) -> Response:
     return Response(await moot.journal.artifact(named), media_type="text/plain; charset=utf-8")
 
 
-async def change(request: Request, form: Form) -> str:
+async def change_work_session(request: Request, form: PageForm) -> str:
     id, operation = request.path_params["id"], find_form(request.path_params["deed"], OPERATIONS)
-    await perform_form(operation, house_of(request), form, work=id)
+    await perform_form(operation, get_server_state(request), form, work=id)
     return f"/work-sessions/{id}"
 
 
-async def collaborate(request: Request, form: Form) -> str:
-    moot, opening = house_of(request).moot, WorkSessionOpened(form["goal"])
-    work = await gathered(moot.moot, opening, seats(moot.graph, ()), chance(), Author(person(form)))
-    return await _carry_on(request, work.id, form)
+async def collaborate(request: Request, form: PageForm) -> str:
+    moot, opening = get_server_state(request).moot, WorkSessionOpened(form["goal"])
+    work = await open_collaboration(
+        moot.moot, opening, build_seats(moot.graph, ()), draw_id_seed(), Author(author_name(form))
+    )
+    return await _begin_collaboration(request, work.id, form)
 
 
-async def carry_on(request: Request, form: Form) -> str:
-    return await _carry_on(request, request.path_params["id"], form)
+async def resume_collaboration(request: Request, form: PageForm) -> str:
+    return await _begin_collaboration(request, request.path_params["id"], form)
 
 
-async def _carry_on(request: Request, id: str, form: Form) -> str:
-    await house_of(request).carrying.begin(id, Author(person(form)))
+async def _begin_collaboration(request: Request, id: str, form: PageForm) -> str:
+    await get_server_state(request).carrying.begin(id, Author(author_name(form)))
     return f"/work-sessions/{id}"
 
 
-async def run_step(request: Request, form: Form) -> str:
-    house, named = house_of(request), request.path_params
-    wanted = await begun(house.moot.moot, named["plan"], named["step"], Author(person(form)))
+async def run_step(request: Request, form: PageForm) -> str:
+    house, named = get_server_state(request), request.path_params
+    wanted = await begin_step_run(house.moot.moot, named["plan"], named["step"], Author(author_name(form)))
     return f"/runs/{await house.room.begin(wanted.owner, wanted.request, wanted.errand)}"
 
 
 async def team(request: Request) -> Response:
     """Every agent with its role, how it stands and what it works on; and the teams of work sessions."""
-    moot = house_of(request).moot.moot
+    moot = get_server_state(request).moot.moot
     records, tasks = await moot.work_sessions.all(), await moot.tasks.all()
     teams = [record for record in records.values() if record.team]
-    return page(
+    return render_page(
         request,
         "team.html",
         members=teammates(await moot.team.members(tasks), moot.graph.agents.values(), tasks),
@@ -143,11 +145,11 @@ async def team(request: Request) -> Response:
 
 ROUTES = (
     form_route("/work-sessions", collaborate, work_sessions),
-    form_route("/work-sessions/{id}/carry-on", carry_on, work_session),
+    form_route("/work-sessions/{id}/carry-on", resume_collaboration, work_session),
     form_route("/work-sessions/{id}/plans/{plan}/steps/{step}/run", run_step, work_session),
     Route("/work-sessions", work_sessions, name="work"),
     Route("/work-sessions/{id}", work_session),
-    Route("/work-sessions/{id}/artifacts/{artifact}", artifact),
-    form_route("/work-sessions/{id}/{deed}", change, work_session),
+    Route("/work-sessions/{id}/artifacts/{artifact}", show_artifact),
+    form_route("/work-sessions/{id}/{deed}", change_work_session, work_session),
     Route("/team", team, name="team"),
 )

@@ -28,14 +28,14 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 _log = logging.getLogger(__name__)
 
 
-class Message(Value):
+class SseMessage(Value):
     event: str
     data: str | bytes
     id: int = 0
     """Where a client goes on that comes back: the `seq` of an entry. 0: this cannot be had again."""
 
 
-def frame(message: Message) -> bytes:
+def encode_sse(message: SseMessage) -> bytes:
     data = message.data.encode() if isinstance(message.data, str) else message.data
     lines = b"".join(b"data: %b\n" % line for line in _LINE_END.split(data))
     id = b"id: %d\n" % message.id if message.id else b""
@@ -73,7 +73,7 @@ class EventStream(Response):
 class EventSource(EventStream):
     """All messages as they come; it ends with the first source that ends."""
 
-    def __init__(self, clock: Clock, *sources: AsyncIterator[Message]) -> None:
+    def __init__(self, clock: Clock, *sources: AsyncIterator[SseMessage]) -> None:
         super().__init__(clock)
         self._sources = sources
 
@@ -81,23 +81,23 @@ class EventSource(EventStream):
         await self.open(send)
         await self.write(b"retry: %d\n\n" % RETRY)
         sources = (self._pass_on(source) for source in self._sources)
-        ends = await until_first(*sources, self.beat(), client_gone(receive))
+        ends = await wait_for_first(*sources, self.beat(), wait_for_disconnect(receive))
         if not any(isinstance(end, TimeoutError) for end in ends):
             await self.write(b"", more=False)
         for end in ends:
             if isinstance(end, Exception) and not isinstance(end, TimeoutError):
                 _log.error("a stream broke off: %s", scope["path"], exc_info=end)
 
-    async def _pass_on(self, messages: AsyncIterator[Message]) -> None:
+    async def _pass_on(self, messages: AsyncIterator[SseMessage]) -> None:
         try:
             async for message in messages:
-                await self.write(frame(message))
+                await self.write(encode_sse(message))
         finally:
             if isinstance(messages, AsyncGenerator):
                 await messages.aclose()
 
 
-async def until_first(*work: Coroutine[Any, Any, T]) -> list[T | BaseException]:
+async def wait_for_first(*work: Coroutine[Any, Any, T]) -> list[T | BaseException]:
     """What came of each when the first is done; the others are cancelled then."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
@@ -109,9 +109,9 @@ async def until_first(*work: Coroutine[Any, Any, T]) -> list[T | BaseException]:
     return ends
 
 
-async def unless_gone(receive: Receive, answering: Coroutine[Any, Any, T]) -> T | None:
+async def run_while_connected(receive: Receive, answering: Coroutine[Any, Any, T]) -> T | None:
     """The answer; none if the client disconnects first."""
-    answer, _ = await until_first(answering, client_gone(receive))
+    answer, _ = await wait_for_first(answering, wait_for_disconnect(receive))
     if isinstance(answer, asyncio.CancelledError):
         return None
     if isinstance(answer, BaseException):
@@ -119,7 +119,7 @@ async def unless_gone(receive: Receive, answering: Coroutine[Any, Any, T]) -> T 
     return answer
 
 
-async def client_gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -154,7 +154,7 @@ class OpenStreams:
 
         async def sending(message: AsgiMessage) -> None:
             await send(message)
-            if _goes_on(message):
+            if _is_stream_start(message):
                 self._open.add(task)
                 if self._stopped:
                     self.close()
@@ -165,19 +165,19 @@ class OpenStreams:
             if task not in self._closing:
                 raise
             task.uncancel()
-            await send(_end(scope))
+            await send(_build_end_message(scope))
         finally:
             self._open.discard(task)
             self._closing.discard(task)
 
 
-def _goes_on(message: AsgiMessage) -> bool:
+def _is_stream_start(message: AsgiMessage) -> bool:
     if message["type"] == "http.response.start":
         return Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
     return bool(message["type"] == "websocket.accept")
 
 
-def _end(scope: Scope) -> AsgiMessage:
+def _build_end_message(scope: Scope) -> AsgiMessage:
     if scope["type"] == "websocket":
         return {"type": "websocket.close", "code": 1012, "reason": "come again"}
     return {"type": "http.response.body", "body": b"", "more_body": False}

@@ -37,7 +37,7 @@ class Hub:
         self.clock = moot.moot.clock
         self._at = 0
         """The last entry that everybody with a seat was told."""
-        self._seats: set[_Seat] = set()
+        self._seats: set[_Subscriber] = set()
         self._guests = 0
         self._reading: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
@@ -105,7 +105,7 @@ class Hub:
         async for entry in entries:
             if entry.seq > until:
                 return
-            if fits(wanted, entry):
+            if is_match(wanted, entry):
                 yield entry
 
     async def _looked_up(self, wanted: Filter, after: int) -> AsyncIterator[Entry]:
@@ -151,15 +151,15 @@ class Hub:
                 for seat in self._seats:
                     seat.lose()
 
-    def _take_seat(self, wanted: Filter, after: int) -> _Seat:
+    def _take_seat(self, wanted: Filter, after: int) -> _Subscriber:
         if self._reading is None or self._reading.done():
             raise self._failure
-        seat = _Seat(wanted, after)
+        seat = _Subscriber(wanted, after)
         self._seats.add(seat)
         return seat
 
 
-class _Seat:
+class _Subscriber:
     def __init__(self, wanted: Filter, after: int) -> None:
         self._wanted = wanted
         self._after = after
@@ -167,7 +167,7 @@ class _Seat:
         self._lost = False
 
     def tell(self, entry: Entry) -> None:
-        if self._lost or entry.seq <= self._after or not fits(self._wanted, entry):
+        if self._lost or entry.seq <= self._after or not is_match(self._wanted, entry):
             return
         if self._waiting.qsize() == ROOM:
             self.lose()
@@ -183,20 +183,20 @@ class _Seat:
         return await self._waiting.get()
 
 
-def filter_of(query: msgspec.Struct) -> Filter:
+def build_filter(query: msgspec.Struct) -> Filter:
     """The fields of a client's query that a filter has too."""
     given = {name: getattr(query, name, None) for name in Filter.__struct_fields__}
     return Filter(**{name: value for name, value in given.items() if value})
 
 
-def fits(wanted: Filter, entry: Entry) -> bool:
+def is_match(wanted: Filter, entry: Entry) -> bool:
     """By run, work session, session, agent, role, type and time; not by step, which only the index knows."""
-    return _fits(wanted, entry.stream, entry.draft, entry.event.type)
+    return _is_match(wanted, entry.stream, entry.draft, entry.event.type)
 
 
-def delta_fits(wanted: Filter, run: str, began: Draft) -> bool:
+def is_delta_match(wanted: Filter, run: str, began: Draft) -> bool:
     """For a piece of what is said in the session that began with this."""
-    return _fits(wanted, run, began, DELTA)
+    return _is_match(wanted, run, began, DELTA)
 
 
 def wants_deltas(wanted: Filter) -> bool:
@@ -210,7 +210,7 @@ def is_narrow(wanted: Filter) -> bool:
     return bool(wanted.work_session or wanted.session or wanted.agent or wanted.role or wanted.types)
 
 
-def _fits(wanted: Filter, stream: str, draft: Draft, type: str) -> bool:
+def _is_match(wanted: Filter, stream: str, draft: Draft, type: str) -> bool:
     return (
         wanted.run in ("", stream)
         and wanted.work_session in ("", draft.work_session_id)

@@ -9,7 +9,7 @@ from functools import partial
 from weakref import WeakValueDictionary
 
 from folkmoot.domain.value import Value
-from folkmoot.orchestration.invocation import Ear
+from folkmoot.orchestration.invocation import TokenListeners
 from folkmoot.ports import Hear
 
 MOST_TEXTS = 200
@@ -31,15 +31,15 @@ class TokenStream:
         self.texts: dict[str, str] = {}
         """By run: what its root agent has said so far."""
         self._listeners: set[asyncio.Queue[Delta]] = set()
-        self._reports: WeakValueDictionary[str, _Report] = WeakValueDictionary()
+        self._reports: WeakValueDictionary[str, _ReportText] = WeakValueDictionary()
         """Each as long as a model speaks or somebody follows."""
 
-    def ear(self, run: str) -> Ear:
+    def ear(self, run: str) -> TokenListeners:
         """What a run is given that is started here."""
         self.texts[run] = ""
         while len(self.texts) > MOST_TEXTS:
             del self.texts[next(iter(self.texts))]
-        return Ear(partial(self.hear, run), partial(self._begin_report, run))
+        return TokenListeners(partial(self.hear, run), partial(self._begin_report, run))
 
     def hear(self, run: str, span: str, piece: str) -> None:
         for listener in self._listeners:
@@ -72,11 +72,11 @@ class TokenStream:
         report.text = ""
         return report.hear
 
-    def _report(self, run: str) -> _Report:
-        return self._reports.setdefault(run, _Report())
+    def _report(self, run: str) -> _ReportText:
+        return self._reports.setdefault(run, _ReportText())
 
 
-class _Report:
+class _ReportText:
     def __init__(self) -> None:
         self.text = ""
         self.changed = asyncio.Event()
